@@ -1,0 +1,147 @@
+//! The only place that prints.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use untorn_report::terminal::Look;
+use untorn_report::text::plain;
+use untorn_report::words;
+
+use crate::exit::{Failure, Result};
+
+/// When to use colours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
+pub enum Color {
+    /// If the output is a terminal and NO_COLOR is not set.
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// How much to say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Volume {
+    Quiet,
+    #[default]
+    Normal,
+    Verbose,
+}
+
+#[derive(Debug)]
+pub struct Console {
+    pub look: Look,
+    volume: Volume,
+    /// The reader of our output has gone (`| head`): say no more, but finish the work, so that the
+    /// exit code still tells the verdict.
+    deaf: bool,
+}
+
+/// Without a terminal, lines are this long: the same output on every machine.
+const DEFAULT_WIDTH: usize = 100;
+
+impl Console {
+    pub fn new(color: Color, volume: Volume) -> Self {
+        let terminal = io::stdout().is_terminal();
+        let color = match color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => {
+                let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+                let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+                terminal && !refused && !dumb
+            }
+        };
+        let width = terminal_size::terminal_size()
+            .filter(|_| terminal)
+            .map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0).clamp(40, 140));
+        let look = Look { width, color, verbose: volume == Volume::Verbose };
+        Self { look, volume, deaf: false }
+    }
+
+    /// A console for commands without options of their own.
+    pub fn plain() -> Self {
+        Self::new(Color::Auto, Volume::Normal)
+    }
+
+    /// Says something on standard output, unless told to be quiet.
+    pub fn say(&mut self, text: &str) -> Result<()> {
+        if self.volume == Volume::Quiet { Ok(()) } else { self.put(text) }
+    }
+
+    /// Writes the result itself to standard output, quiet or not.
+    pub fn put(&mut self, text: &str) -> Result<()> {
+        if self.deaf {
+            return Ok(());
+        }
+        let mut out = io::stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.deaf = true;
+                Ok(())
+            }
+            Err(error) => Err(Failure::run(format!("cannot write to standard output: {error}"))),
+        }
+    }
+
+    /// Says on standard error what must not be overlooked.
+    pub fn warn(&self, text: &str) {
+        complain(&format!("untorn: warning: {}", plain_lines(text)));
+    }
+}
+
+/// Writes a line to standard error. If even that fails there is nobody left to tell.
+pub fn complain(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// The text with its own line breaks, but without codes from names of the trace.
+fn plain_lines(text: &str) -> String {
+    text.lines().map(plain).collect::<Vec<_>>().join("\n")
+}
+
+/// A counter on standard error, for people who wait; it appears after a second only.
+#[derive(Debug)]
+pub struct Progress {
+    shown: bool,
+    active: bool,
+    next: Instant,
+    start: Instant,
+    what: &'static str,
+}
+
+impl Progress {
+    const FIRST: Duration = Duration::from_secs(1);
+    const EVERY: Duration = Duration::from_millis(200);
+
+    pub fn new(what: &'static str, quiet: bool) -> Self {
+        let start = Instant::now();
+        let active = !quiet && io::stderr().is_terminal();
+        Self { shown: false, active, next: start + Self::FIRST, start, what }
+    }
+
+    /// Tells how far the work is.
+    pub fn at(&mut self, events: u64) {
+        if !self.active {
+            return;
+        }
+        let now = Instant::now();
+        if now < self.next {
+            return;
+        }
+        self.next = now + Self::EVERY;
+        self.shown = true;
+        let seconds = (now - self.start).as_secs();
+        let text = format!("{}: {} events, {seconds} s", self.what, words::number(events));
+        let _ = write!(io::stderr().lock(), "\r\x1b[2K{text}");
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.shown {
+            let _ = write!(io::stderr().lock(), "\r\x1b[2K");
+        }
+    }
+}

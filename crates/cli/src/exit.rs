@@ -1,0 +1,73 @@
+//! How a call ends: the four exit codes, and the errors that lead to them.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// What the exit code says. A later variant outranks an earlier one when several files are checked.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Exit {
+    /// Checked, and nothing torn.
+    Clean = 0,
+    /// At least one violation.
+    Violations = 1,
+    /// Bad usage or bad input.
+    BadInput = 2,
+    /// Could not run: a file cannot be written, checkers contradict each other.
+    CouldNotRun = 3,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// What went wrong, where, and the way out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    pub exit: Exit,
+    what: String,
+    details: Vec<String>,
+    way_out: Option<String>,
+}
+
+pub type Result<T> = std::result::Result<T, Failure>;
+
+impl Failure {
+    /// The input or the arguments are at fault.
+    pub fn input(what: impl Into<String>) -> Self {
+        Self { exit: Exit::BadInput, what: what.into(), details: Vec::new(), way_out: None }
+    }
+
+    /// The machine or the tool is at fault.
+    pub fn run(what: impl Into<String>) -> Self {
+        Self { exit: Exit::CouldNotRun, ..Self::input(what) }
+    }
+
+    /// Adds a line about what to do now.
+    #[must_use]
+    pub fn way_out(mut self, text: impl Into<String>) -> Self {
+        self.way_out = Some(text.into());
+        self
+    }
+
+    /// Adds indented lines below the error.
+    #[must_use]
+    pub fn details(mut self, lines: impl IntoIterator<Item = String>) -> Self {
+        self.details.extend(lines);
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "untorn: error: {}", self.what)?;
+        for line in &self.details {
+            write!(f, "\n  {line}")?;
+        }
+        if let Some(way_out) = &self.way_out {
+            write!(f, "\n  {way_out}")?;
+        }
+        Ok(())
+    }
+}

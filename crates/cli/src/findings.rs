@@ -1,0 +1,115 @@
+//! From what a checker says to what a report shows.
+
+use untorn_check::{Block, Outcome, Step, Verdict, Violation, Warning, Why};
+use untorn_report as report;
+use untorn_report::{Alarm, CheckerVerdict, Finding, Operation};
+use untorn_trace::Tables;
+
+use crate::context::{Context, Extent};
+
+/// The finding of a violation; without its context only the operations of the cycle are known.
+pub fn finding(violation: &Violation, context: Option<&Context>, tables: &Tables) -> Finding {
+    let cycle = &violation.cycle;
+    let count = cycle.transactions.len();
+    let mut steps: Vec<(usize, Step)> = Vec::new();
+    for (i, edge) in cycle.edges.iter().enumerate() {
+        steps.push((i, edge.from));
+        steps.push(((i + 1) % count, edge.to));
+    }
+    steps.extend(context.into_iter().flat_map(|context| &context.around));
+    steps.sort_by_key(|(_, step)| step.at);
+    steps.dedup_by_key(|(_, step)| step.at);
+    let index = |step: Step| steps.partition_point(|(_, other)| other.at < step.at);
+    let edges =
+        cycle.edges.iter().map(|edge| (index(edge.from), index(edge.to), why(edge.why))).collect();
+    let operations = steps
+        .iter()
+        .map(|(transaction, step)| Operation {
+            transaction: Some(*transaction),
+            ..Operation::new(step.at, &step.event, tables)
+        })
+        .collect();
+    let transactions =
+        (0..count).map(|i| transaction(violation, i, context, tables)).collect();
+    Finding::new(transactions, operations, edges, violation.occurrences)
+}
+
+fn transaction(
+    violation: &Violation,
+    index: usize,
+    context: Option<&Context>,
+    tables: &Tables,
+) -> report::Transaction {
+    let own = violation.cycle.transactions[index];
+    let extents = match context {
+        Some(context) => context.blocks[index].clone(),
+        None => known_extents(violation, index),
+    };
+    let refuted = |block: &Block| violation.refuted.iter().any(|other| other.begin == block.begin);
+    let blocks: Vec<report::Block> = extents
+        .iter()
+        .map(|Extent { block, end, depth }| report::Block {
+            name: tables.block_name(block.label, block.site),
+            place: tables.site_text(block.site),
+            begin: block.begin.0,
+            end: end.map(|end| end.0),
+            depth: *depth,
+            refuted: refuted(block),
+        })
+        .collect();
+    let blamed = blocks.iter().any(|block| block.refuted);
+    report::Transaction { thread: tables.thread_name(own.thread), blocks, blamed }
+}
+
+/// The blocks that the checker itself names: the outermost one, and the refuted ones in it.
+fn known_extents(violation: &Violation, index: usize) -> Vec<Extent> {
+    let own = violation.cycle.transactions[index];
+    let mut blocks: Vec<Block> = own.block.into_iter().collect();
+    if index == 0 {
+        blocks.extend(violation.refuted.iter().filter(|block| Some(block.begin) != own.block.map(|b| b.begin)));
+    }
+    blocks
+        .into_iter()
+        .zip(0..)
+        .map(|(block, depth)| Extent { block, end: None, depth })
+        .collect()
+}
+
+fn why(why: Why) -> report::Why {
+    match why {
+        Why::Variable(_) => report::Why::Variable,
+        Why::Lock(_) => report::Why::Lock,
+        Why::Fork => report::Why::Fork,
+        Why::Join => report::Why::Join,
+        Why::ProgramOrder => report::Why::ProgramOrder,
+    }
+}
+
+/// The alarms of a checker that may be wrong.
+pub fn alarm(checker: &str, warning: &Warning, tables: &Tables) -> Alarm {
+    let operation = |step: &Step| Operation::new(step.at, &step.event, tables);
+    match warning {
+        Warning::NotReducible { block, commit, at, occurrences } => Alarm {
+            checker: checker.to_owned(),
+            headline: format!("{} may not be atomic", tables.block_name(block.label, block.site)),
+            operations: vec![operation(commit), operation(at)],
+            occurrences: *occurrences,
+        },
+        Warning::Unprotected { var, at } => Alarm {
+            checker: checker.to_owned(),
+            headline: format!("no lock protects all accesses of {}", tables.var_name(*var)),
+            operations: vec![operation(at)],
+            occurrences: 1,
+        },
+    }
+}
+
+/// What a checker said, in one row.
+pub fn checker_verdict(name: &str, outcome: &Outcome) -> CheckerVerdict {
+    let (verdict, at) = match outcome.verdict {
+        Verdict::Serializable => (report::Verdict::Serializable, None),
+        Verdict::NotSerializable { at, .. } => (report::Verdict::NotSerializable, Some(at.0)),
+        Verdict::Undecided => (report::Verdict::Undecided, None),
+    };
+    CheckerVerdict { name: name.to_owned(), verdict, at, alarms: outcome.warnings.len() as u64 }
+}

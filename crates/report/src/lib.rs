@@ -1,0 +1,19 @@
+//! The model of a finding and its pictures.
+//!
+//! [`model`] says what a finding is; every other module shows it in one way. The renderers are pure
+//! functions from the model to text: nothing here reads a file, prints, or knows a checker.
+
+pub mod dot;
+pub mod json;
+pub mod model;
+pub mod operation;
+pub mod svg;
+pub mod terminal;
+pub mod text;
+pub mod words;
+
+pub use model::{
+    Alarm, Block, CheckerVerdict, Edge, Finding, Note, NoteKind, Report, Tear, TraceFacts,
+    TraceReport, Transaction, Verdict, Why,
+};
+pub use operation::{Action, Operation};

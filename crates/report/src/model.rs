@@ -1,0 +1,295 @@
+//! What a report says, as plain data with a versioned JSON form (docs/report-json.md).
+//!
+//! Names are text here: ids end where the finding is made, so that a report can be read without
+//! its trace.
+
+use serde::{Deserialize, Serialize};
+
+use crate::operation::{Action, Operation};
+use crate::words;
+
+/// The version of the JSON form. It grows when a field changes its meaning or disappears; a new
+/// field alone does not change it.
+pub const VERSION: u32 = 1;
+
+/// Everything one call of the tool found out.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// Always `untorn-report`.
+    pub format: String,
+    pub version: u32,
+    /// The tool that wrote it, with its version.
+    pub tool: String,
+    pub traces: Vec<TraceReport>,
+}
+
+impl Report {
+    pub fn new(tool: impl Into<String>, traces: Vec<TraceReport>) -> Self {
+        Self { format: "untorn-report".to_owned(), version: VERSION, tool: tool.into(), traces }
+    }
+
+    /// The findings of all traces, in order.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.traces.iter().flat_map(|trace| &trace.findings)
+    }
+}
+
+/// What was found in one trace.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TraceReport {
+    pub facts: TraceFacts,
+    pub verdict: Verdict,
+    /// Each checker that ran, with what it said.
+    pub checkers: Vec<CheckerVerdict>,
+    pub findings: Vec<Finding>,
+    /// What may be wrong: never counted as a violation.
+    pub alarms: Vec<Alarm>,
+    pub notes: Vec<Note>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct TraceFacts {
+    /// The file, or `-` for standard input.
+    pub file: String,
+    pub events: u64,
+    pub threads: u64,
+    pub variables: u64,
+    pub locks: u64,
+    /// Executions of blocks, nested ones included.
+    pub blocks: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    Serializable,
+    NotSerializable,
+    /// Nobody decided it.
+    Undecided,
+}
+
+impl Verdict {
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Serializable => "serializable",
+            Self::NotSerializable => "not serializable",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CheckerVerdict {
+    pub name: String,
+    pub verdict: Verdict,
+    /// The event at which a violation was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u64>,
+    /// Alarms raised by checkers that do not decide.
+    pub alarms: u64,
+}
+
+/// Something that may be a false alarm.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Alarm {
+    pub checker: String,
+    pub headline: String,
+    /// The operations that raised it, in order.
+    pub operations: Vec<Operation>,
+    pub occurrences: u64,
+}
+
+/// What a reader of the report must know about its limits.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Note {
+    pub kind: NoteKind,
+    pub text: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoteKind {
+    /// The trace ends before its end marker.
+    Cut,
+    /// Malformed lines were passed over.
+    Skipped,
+    /// The trace breaks the rules of locks, threads or blocks, and was checked all the same.
+    IllFormed,
+    /// No block counted: the verdict says nothing.
+    NothingToCheck,
+    /// Events that conflict checkers cannot see.
+    Invisible,
+    /// The trace could be read only once, so that part of the picture is missing.
+    NoContext,
+    /// The findings are more than are shown.
+    Folded,
+}
+
+/// A cycle of transactions, with the blocks it refutes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Finding {
+    /// Counted from 1 through the whole report.
+    pub number: u32,
+    pub headline: String,
+    pub badges: Vec<String>,
+    /// The transaction whose operation closed the cycle comes first.
+    pub transactions: Vec<Transaction>,
+    /// In trace order: the operations of the edges, and those around them that help to understand.
+    pub operations: Vec<Operation>,
+    /// `edges[i]` leads from `transactions[i]` to the next one, the last edge to the first.
+    pub edges: Vec<Edge>,
+    /// How often the same blocks were refuted.
+    pub occurrences: u64,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Transaction {
+    pub thread: String,
+    /// The outermost block and those nested in it that matter, in the order of their begin. Empty
+    /// for an operation outside of every block.
+    pub blocks: Vec<Block>,
+    /// It cannot have run alone, whatever the other transactions do.
+    pub blamed: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Block {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub place: String,
+    /// The position of its begin in the trace.
+    pub begin: u64,
+    /// Of its end; absent if the trace does not show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<u64>,
+    /// How many blocks of the transaction are around it.
+    pub depth: u32,
+    /// This block cannot be atomic in this trace.
+    pub refuted: bool,
+}
+
+/// Two operations that may not be swapped; indices into [`Finding::operations`].
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Edge {
+    pub from: usize,
+    pub to: usize,
+    pub why: Why,
+    /// The edge in words.
+    pub because: String,
+    /// The edge that closed the cycle.
+    pub closing: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Why {
+    Variable,
+    Lock,
+    Fork,
+    Join,
+    ProgramOrder,
+}
+
+/// Where a blamed block is torn; indices into [`Finding::operations`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tear {
+    /// The operation of the block after which another thread got in.
+    pub root: usize,
+    /// The operation of the block that came too late.
+    pub target: usize,
+    /// The operations of other transactions of the cycle in between.
+    pub intruders: Vec<usize>,
+}
+
+impl Finding {
+    /// Puts a finding together. `operations` are in trace order; `edges` name them by index, in the
+    /// order of the cycle, without words and without the closing mark.
+    ///
+    /// # Panics
+    /// If there is not one edge for each transaction, or an edge names an unknown operation.
+    pub fn new(
+        transactions: Vec<Transaction>,
+        operations: Vec<Operation>,
+        edges: Vec<(usize, usize, Why)>,
+        occurrences: u64,
+    ) -> Self {
+        assert_eq!(transactions.len(), edges.len(), "one edge leads from each transaction");
+        debug_assert!(operations.is_sorted_by_key(|op| op.at));
+        let last = edges.len().saturating_sub(1);
+        let edges = edges
+            .into_iter()
+            .enumerate()
+            .map(|(i, (from, to, why))| Edge {
+                from,
+                to,
+                why,
+                because: words::because(&operations[from], &operations[to], why),
+                closing: i == last,
+            })
+            .collect();
+        let mut finding = Self {
+            number: 1,
+            headline: String::new(),
+            badges: Vec::new(),
+            transactions,
+            operations,
+            edges,
+            occurrences,
+        };
+        finding.headline = words::headline(&finding);
+        finding.badges = finding.find_badges();
+        finding
+    }
+
+    /// The refuted blocks, outermost first.
+    pub fn refuted(&self) -> impl Iterator<Item = &Block> {
+        self.transactions.iter().flat_map(|t| &t.blocks).filter(|block| block.refuted)
+    }
+
+    /// The transaction that is blamed, if one is.
+    pub fn blamed(&self) -> Option<&Transaction> {
+        self.transactions.iter().find(|transaction| transaction.blamed)
+    }
+
+    /// Where the blamed transaction is torn. The first transaction closed the cycle, so its part
+    /// begins with the first edge and ends with the last.
+    pub fn tear(&self) -> Option<Tear> {
+        let first = self.transactions.first().filter(|transaction| transaction.blamed)?;
+        let (root, target) = (self.edges.first()?.from, self.edges.last()?.to);
+        let intruders = (root + 1..target)
+            .filter(|&i| self.operations[i].thread != first.thread && self.is_on_edge(i))
+            .collect();
+        Some(Tear { root, target, intruders })
+    }
+
+    /// Whether an edge of the cycle starts or ends at the operation.
+    pub fn is_on_edge(&self, operation: usize) -> bool {
+        self.edges.iter().any(|edge| edge.from == operation || edge.to == operation)
+    }
+
+    fn find_badges(&self) -> Vec<String> {
+        let mut badges = vec!["conflict cycle".to_owned()];
+        badges.extend(self.pattern());
+        if self.blamed().is_none() {
+            badges.push("nobody to blame".to_owned());
+        }
+        badges
+    }
+
+    /// The three accesses of one variable that make the shortest kind of violation, such as `RWW`.
+    fn pattern(&self) -> Option<String> {
+        let tear = self.tear()?;
+        let [first, second] = self.edges.as_slice() else { return None };
+        if first.to != second.from || first.why != Why::Variable || second.why != Why::Variable {
+            return None;
+        }
+        [tear.root, first.to, tear.target]
+            .into_iter()
+            .map(|i| match self.operations[i].action {
+                Action::Read => Some('R'),
+                Action::Write => Some('W'),
+                _ => None,
+            })
+            .collect()
+    }
+}

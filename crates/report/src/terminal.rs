@@ -1,0 +1,214 @@
+//! A finding as a person reads it in a terminal.
+
+use anstyle::{AnsiColor, Style};
+
+use crate::model::{Alarm, Finding, Tear};
+use crate::operation::Operation;
+use crate::text::{ellipsis, pad, plain, tail_ellipsis, width, wrap};
+use crate::words;
+
+/// How to show it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Look {
+    /// Columns of the terminal; text is wrapped to it.
+    pub width: usize,
+    pub color: bool,
+    /// Also shows positions, the ends of blocks, and the operations around the cycle.
+    pub verbose: bool,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self { width: 100, color: false, verbose: false }
+    }
+}
+
+const HEADLINE: Style = AnsiColor::Red.on_default().bold();
+const ALARM: Style = AnsiColor::Yellow.on_default().bold();
+const TORN: Style = AnsiColor::Blue.on_default().bold();
+const INTRUDER: Style = AnsiColor::Yellow.on_default();
+const TEAR: Style = AnsiColor::Red.on_default().bold();
+const FAINT: Style = Style::new().dimmed();
+const PLAIN: Style = Style::new();
+
+/// Names longer than this are cut: a table with one very long name is no table.
+const THREAD_COLUMNS: usize = 24;
+const PLACE_COLUMNS: usize = 36;
+const OPERATION_COLUMNS: usize = 44;
+
+/// The finding, ending in a line break.
+pub fn finding(finding: &Finding, look: &Look) -> String {
+    let mut out = head(finding, look);
+    out.push_str(&interleaving(finding, look));
+    if look.verbose {
+        out.push_str(&blocks(finding, look));
+    }
+    out.push_str(&paragraph(&words::cycle(finding), look));
+    out.push_str(&words::blame(finding).map_or_else(String::new, |text| paragraph(&text, look)));
+    if finding.occurrences > 1 {
+        out.push_str(&paragraph(&format!("Seen {}.", words::times(finding.occurrences)), look));
+    }
+    out
+}
+
+/// An alarm that may be false, in one or two lines.
+pub fn alarm(alarm: &Alarm, look: &Look) -> String {
+    let mut head = format!("{} {}", paint("warning:", ALARM, look), plain(&alarm.headline));
+    if alarm.occurrences > 1 {
+        head.push_str(&format!(", {}", words::times(alarm.occurrences)));
+    }
+    let label = format!("[{} · may be a false alarm]", plain(&alarm.checker));
+    head.push_str(&format!("  {}\n", paint(&label, FAINT, look)));
+    let rows: Vec<Row> = alarm.operations.iter().map(|op| Row::new(op, PLAIN)).collect();
+    head + &table(&rows, look)
+}
+
+fn head(finding: &Finding, look: &Look) -> String {
+    let title = format!("violation {}: {}", finding.number, plain(&finding.headline));
+    let badges = format!("[{}]", finding.badges.join(" · "));
+    let gap = look.width.saturating_sub(width(&title) + width(&badges)).max(2);
+    format!(
+        "{}{}{}\n",
+        paint(&title, HEADLINE, look),
+        " ".repeat(gap.min(80)),
+        paint(&badges, FAINT, look)
+    )
+}
+
+/// One line of the interleaving.
+struct Row {
+    at: u64,
+    thread: String,
+    thread_style: Style,
+    place: String,
+    verb: &'static str,
+    object: String,
+    mark: String,
+    faint: bool,
+}
+
+impl Row {
+    fn new(operation: &Operation, thread_style: Style) -> Self {
+        Self {
+            at: operation.at,
+            thread: ellipsis(&plain(&operation.thread), THREAD_COLUMNS),
+            thread_style,
+            place: tail_ellipsis(&plain(&operation.place), PLACE_COLUMNS),
+            verb: operation.action.verb(),
+            object: operation.short_object(OPERATION_COLUMNS),
+            mark: String::new(),
+            faint: false,
+        }
+    }
+}
+
+fn interleaving(finding: &Finding, look: &Look) -> String {
+    let tear = finding.tear();
+    let mut rows = Vec::new();
+    for (i, operation) in finding.operations.iter().enumerate() {
+        let on_edge = finding.is_on_edge(i);
+        if !on_edge && !look.verbose {
+            continue;
+        }
+        let torn = finding.blamed().is_some_and(|blamed| blamed.thread == operation.thread);
+        let mut row = Row::new(operation, if torn { TORN } else { INTRUDER });
+        row.faint = !on_edge;
+        row.mark = mark(finding, tear.as_ref(), i);
+        rows.push(row);
+    }
+    table(&rows, look)
+}
+
+fn mark(finding: &Finding, tear: Option<&Tear>, operation: usize) -> String {
+    match tear.and_then(|tear| tear.intruders.iter().position(|&i| i == operation)) {
+        Some(0) => {
+            let name = finding.blamed().map_or("", |blamed| &blamed.thread);
+            format!("← tears the block of {}", ellipsis(&plain(name), THREAD_COLUMNS))
+        }
+        Some(_) => "←".to_owned(),
+        None => String::new(),
+    }
+}
+
+fn table(rows: &[Row], look: &Look) -> String {
+    let widest = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
+    let at = widest(&|row| words::number(row.at).len());
+    let thread = widest(&|row| width(&row.thread));
+    let place = widest(&|row| width(&row.place));
+    let verb = widest(&|row| row.verb.len());
+    let object = widest(&|row| width(&row.object));
+    let mut out = String::new();
+    for row in rows {
+        let mut line = "  ".to_owned();
+        let mut columns = 2;
+        if look.verbose {
+            let number = format!("{:>at$}", words::number(row.at));
+            line.push_str(&format!("{}  ", paint(&number, FAINT, look)));
+            columns += at + 2;
+        }
+        line.push_str(&paint(&pad(&row.thread, thread), row.thread_style, look));
+        columns += thread;
+        if place > 0 {
+            line.push_str(&format!("  {}", paint(&pad(&row.place, place), FAINT, look)));
+            columns += 2 + place;
+        }
+        columns += 3 + verb;
+        let indent = columns;
+        let words = format!("{}{}", pad(row.verb, verb + 1), row.object);
+        line.push_str(&format!("  {}", paint(&words, if row.faint { FAINT } else { PLAIN }, look)));
+        columns += width(&row.object).max(object);
+        let mark = paint(&row.mark, TEAR, look);
+        if row.mark.is_empty() {
+            out.push_str(&format!("{line}\n"));
+        } else if columns + 3 + width(&row.mark) <= look.width {
+            let gap = object.saturating_sub(width(&row.object)) + 3;
+            out.push_str(&format!("{line}{}{mark}\n", " ".repeat(gap)));
+        } else {
+            out.push_str(&format!("{line}\n{}{mark}\n", " ".repeat(indent.min(look.width / 2))));
+        }
+    }
+    out
+}
+
+/// The blocks of the cycle with their extent; only in the verbose form.
+fn blocks(finding: &Finding, look: &Look) -> String {
+    let mut out = String::new();
+    for transaction in &finding.transactions {
+        for block in &transaction.blocks {
+            let extent = match block.end {
+                Some(end) => format!("events {}–{}", block.begin, end),
+                None => format!("from event {}, end not in sight", block.begin),
+            };
+            let verdict = match (block.refuted, transaction.blamed) {
+                (true, _) => ", refuted",
+                (false, true) => ", not refuted",
+                (false, false) => "",
+            };
+            let place = match block.place.as_str() {
+                "" => String::new(),
+                place => format!(" ({})", plain(place)),
+            };
+            let nested = "  ".repeat(block.depth as usize);
+            let text = format!(
+                "  {nested}block {}{place} of {}: {extent}{verdict}",
+                plain(&block.name),
+                plain(&transaction.thread)
+            );
+            out.push_str(&format!("{}\n", paint(&text, FAINT, look)));
+        }
+    }
+    out
+}
+
+fn paragraph(text: &str, look: &Look) -> String {
+    let mut out = String::new();
+    for line in wrap(&plain(text), look.width.saturating_sub(2).max(20)) {
+        out.push_str(&format!("  {line}\n"));
+    }
+    out
+}
+
+/// The text in a style, or as it is.
+pub fn paint(text: &str, style: Style, look: &Look) -> String {
+    if look.color && !text.is_empty() { format!("{style}{text}{style:#}") } else { text.to_owned() }
+}

@@ -1,0 +1,23 @@
+//! Random traces, brute-force oracles and a shrinker: what the algorithms are tested against.
+//!
+//! Nothing here shares code with a checker: the [`oracle`] is written from the definition of a
+//! conflict alone, the [`validity`] predicate from the definition of a well-formed trace, and a
+//! [`random`] trace depends on nothing but its seed. [`for_random_traces`] ties them together.
+
+pub mod harness;
+pub mod oracle;
+pub mod random;
+pub mod rng;
+pub mod script;
+pub mod show;
+pub mod shrink;
+pub mod validity;
+
+pub use harness::for_random_traces;
+pub use oracle::{CycleFault, check_cycle, first_violation, is_self_serializable, refuted_blocks};
+pub use random::{Kinds, Knobs, TraceGen, name_tables};
+pub use rng::Rng;
+pub use script::script;
+pub use show::show;
+pub use shrink::{shrink, shrink_well_formed};
+pub use validity::{Defect, first_defect, is_well_formed};

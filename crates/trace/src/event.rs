@@ -1,0 +1,277 @@
+//! The one event type that every checker sees and every format ends in.
+
+use crate::ids::{LabelId, LockId, SiteId, ThreadId, VarId};
+
+/// One step of one thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Event {
+    pub thread: ThreadId,
+    pub site: SiteId,
+    pub op: Op,
+}
+
+// Checkers stream millions of events per second through the cache: a larger event is a slower tool.
+const _: () = assert!(size_of::<Event>() == 24);
+
+/// The exact bits of a value. How to show them is a property of the variable ([`ValueKind`]).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[repr(transparent)]
+pub struct Value(pub u64);
+
+impl Value {
+    /// A signed integer, sign-extended to 64 bits.
+    #[inline]
+    pub const fn int(value: i64) -> Self {
+        Self(value.cast_unsigned())
+    }
+}
+
+/// How the bits of a variable's values are to be shown.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum ValueKind {
+    /// A signed integer, sign-extended.
+    #[default]
+    Int = 0,
+    /// `0` is false, everything else true.
+    Bool = 1,
+    /// A UTF-16 code unit or Unicode scalar.
+    Char = 2,
+    /// IEEE single precision in the low 32 bits.
+    Float = 3,
+    /// IEEE double precision.
+    Double = 4,
+    /// The identity of an object; `0` is null.
+    Ref = 5,
+}
+
+/// How an access takes part in the memory model.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum Access {
+    #[default]
+    Plain = 0,
+    /// A volatile field, a `std::atomic`, a VarHandle access.
+    Volatile = 1,
+    /// One half of an indivisible read-modify-write: its read is directly followed, in the whole
+    /// trace, by its write.
+    Update = 2,
+}
+
+/// How a lock is held.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum Hold {
+    #[default]
+    Exclusive = 0,
+    /// The reading side of a read/write lock.
+    Shared = 1,
+}
+
+/// What a thread did.
+///
+/// `known` beside a `value` says whether the front end recorded it; use [`Event::value`] to get
+/// both at once. (An `Option<Value>` would cost eight bytes in every event.)
+///
+/// Small fields stand first and the representation is fixed, so that the 32-bit target has the same
+/// place in every variant: [`Op::with_target`] then compiles to one store, without a branch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Op {
+    Read {
+        access: Access,
+        known: bool,
+        var: VarId,
+        value: Value,
+    },
+    Write {
+        access: Access,
+        known: bool,
+        var: VarId,
+        value: Value,
+    },
+    /// Takes a lock, or takes it once more.
+    Acquire {
+        hold: Hold,
+        lock: LockId,
+    },
+    /// Gives back one level of a lock.
+    Release {
+        hold: Hold,
+        lock: LockId,
+    },
+    /// Is about to acquire; the acquire follows when the lock is free.
+    Request {
+        lock: LockId,
+    },
+    /// Starts to wait on a monitor: gives it up whatever its depth.
+    Wait {
+        lock: LockId,
+    },
+    /// Returns from a wait: holds the monitor again, at its former depth.
+    Resume {
+        lock: LockId,
+    },
+    Notify {
+        all: bool,
+        lock: LockId,
+    },
+    Fork {
+        child: ThreadId,
+    },
+    Join {
+        child: ThreadId,
+    },
+    /// Enters a block that is meant to run as one step. Blocks nest.
+    Begin {
+        label: LabelId,
+    },
+    /// Leaves the innermost open block.
+    End {
+        label: LabelId,
+    },
+    /// The thread took this many branches since its previous event.
+    Branch {
+        count: u32,
+    },
+    /// Calls a library method on a receiver; the value is the receiver's identity.
+    Call {
+        known: bool,
+        method: LabelId,
+        value: Value,
+    },
+    /// Returns from it; the value is the result.
+    Return {
+        known: bool,
+        method: LabelId,
+        value: Value,
+    },
+    /// A value that came from outside the program: a random number, a line read, an argument.
+    Input {
+        known: bool,
+        source: LabelId,
+        value: Value,
+    },
+}
+
+impl Op {
+    #[inline]
+    pub const fn read(var: VarId) -> Self {
+        Self::Read { var, access: Access::Plain, known: false, value: Value(0) }
+    }
+
+    #[inline]
+    pub const fn write(var: VarId) -> Self {
+        Self::Write { var, access: Access::Plain, known: false, value: Value(0) }
+    }
+
+    #[inline]
+    pub const fn acquire(lock: LockId) -> Self {
+        Self::Acquire { lock, hold: Hold::Exclusive }
+    }
+
+    #[inline]
+    pub const fn release(lock: LockId) -> Self {
+        Self::Release { lock, hold: Hold::Exclusive }
+    }
+
+    /// The same operation with a recorded value; operations that carry none are returned as they are.
+    #[must_use]
+    pub const fn with_value(mut self, new: Value) -> Self {
+        match &mut self {
+            Self::Read { known, value, .. }
+            | Self::Write { known, value, .. }
+            | Self::Call { known, value, .. }
+            | Self::Return { known, value, .. }
+            | Self::Input { known, value, .. } => {
+                *known = true;
+                *value = new;
+            }
+            _ => {}
+        }
+        self
+    }
+
+    /// The 32-bit id or number that the operation is about: a variable, lock, thread, label, count.
+    #[inline]
+    pub const fn target(&self) -> u32 {
+        match *self {
+            Self::Read { var, .. } | Self::Write { var, .. } => var.0,
+            Self::Acquire { lock, .. }
+            | Self::Release { lock, .. }
+            | Self::Request { lock }
+            | Self::Wait { lock }
+            | Self::Resume { lock }
+            | Self::Notify { lock, .. } => lock.0,
+            Self::Fork { child } | Self::Join { child } => child.0,
+            Self::Begin { label } | Self::End { label } => label.0,
+            Self::Branch { count } => count,
+            Self::Call { method, .. } | Self::Return { method, .. } => method.0,
+            Self::Input { source, .. } => source.0,
+        }
+    }
+
+    /// The same operation about another target.
+    #[inline]
+    #[must_use]
+    pub const fn with_target(mut self, target: u32) -> Self {
+        match &mut self {
+            Self::Read { var, .. } | Self::Write { var, .. } => *var = VarId(target),
+            Self::Acquire { lock, .. }
+            | Self::Release { lock, .. }
+            | Self::Request { lock }
+            | Self::Wait { lock }
+            | Self::Resume { lock }
+            | Self::Notify { lock, .. } => *lock = LockId(target),
+            Self::Fork { child } | Self::Join { child } => *child = ThreadId(target),
+            Self::Begin { label } | Self::End { label } => *label = LabelId(target),
+            Self::Branch { count } => *count = target,
+            Self::Call { method, .. } | Self::Return { method, .. } => *method = LabelId(target),
+            Self::Input { source, .. } => *source = LabelId(target),
+        }
+        self
+    }
+
+    /// The recorded value, where there is one.
+    #[inline]
+    pub const fn value(&self) -> Option<Value> {
+        match *self {
+            Self::Read { known: true, value, .. }
+            | Self::Write { known: true, value, .. }
+            | Self::Call { known: true, value, .. }
+            | Self::Return { known: true, value, .. }
+            | Self::Input { known: true, value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Whether the operation can conflict with another thread's, or delimits a block. All others
+    /// ([`Op::Branch`], calls, inputs, requests, notifications) are invisible to conflict checkers:
+    /// they neither open a transaction nor make an edge. (A notification is made while holding its
+    /// monitor, so the wait that it ends is ordered after it by the monitor already.)
+    #[inline]
+    pub const fn is_conflicting(&self) -> bool {
+        !matches!(
+            self,
+            Self::Branch { .. }
+                | Self::Call { .. }
+                | Self::Return { .. }
+                | Self::Input { .. }
+                | Self::Request { .. }
+                | Self::Notify { .. }
+        )
+    }
+}
+
+impl Event {
+    #[inline]
+    pub const fn new(thread: ThreadId, op: Op, site: SiteId) -> Self {
+        Self { thread, site, op }
+    }
+
+    /// The recorded value, where there is one.
+    #[inline]
+    pub const fn value(&self) -> Option<Value> {
+        self.op.value()
+    }
+}

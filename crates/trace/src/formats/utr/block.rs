@@ -1,0 +1,376 @@
+//! The `EVTS` section: a block of events in two bit streams.
+//!
+//! Programs repeat themselves: the same few places do the same few things. A block therefore lists
+//! its *shapes* once (operation, flags, site, and the label where the operation has one) and its
+//! threads once. An event is then an index of thread and shape, of fixed width, in the first stream,
+//! and its target, as wide as its class of targets needs in this block, in the second. Values follow
+//! in the order of the events that have one.
+
+use rustc_hash::FxHashMap;
+
+use super::Fault;
+use super::bytes::{
+    BitWriter, Cursor, PADDING, bits, mask_of, put_varint, unzigzag, width_of, zigzag,
+};
+use crate::event::{Access, Event, Hold, Op, Value};
+use crate::ids::{LabelId, LockId, SiteId, ThreadId, VarId};
+use crate::tables::Tables;
+
+/// Events in a block. More would save a little space; fewer lose less when a file is cut.
+pub(super) const BLOCK: usize = 16 * 1024;
+
+/// What the target of an operation counts; each class has its own width.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Class {
+    Var = 0,
+    Lock = 1,
+    Thread = 2,
+    Count = 3,
+    /// A label: part of the shape, takes no bits in the stream.
+    Label = 4,
+}
+
+const CLASSES: usize = 5;
+
+fn class_of(op: &Op) -> Class {
+    match op {
+        Op::Read { .. } | Op::Write { .. } => Class::Var,
+        Op::Acquire { .. }
+        | Op::Release { .. }
+        | Op::Request { .. }
+        | Op::Wait { .. }
+        | Op::Resume { .. }
+        | Op::Notify { .. } => Class::Lock,
+        Op::Fork { .. } | Op::Join { .. } => Class::Thread,
+        Op::Branch { .. } => Class::Count,
+        Op::Begin { .. } | Op::End { .. } => Class::Label,
+        Op::Call { .. } | Op::Return { .. } | Op::Input { .. } => Class::Label,
+    }
+}
+
+/// The bytes that name an operation in a file: its code and its flags.
+fn code_of(op: &Op) -> (u8, u8) {
+    const KNOWN: u8 = 1;
+    let known = if op.value().is_some() { KNOWN } else { 0 };
+    match *op {
+        Op::Read { access, .. } => (0, known | (access as u8) << 1),
+        Op::Write { access, .. } => (1, known | (access as u8) << 1),
+        Op::Acquire { hold, .. } => (2, hold as u8),
+        Op::Release { hold, .. } => (3, hold as u8),
+        Op::Request { .. } => (4, 0),
+        Op::Wait { .. } => (5, 0),
+        Op::Resume { .. } => (6, 0),
+        Op::Notify { all, .. } => (7, u8::from(all)),
+        Op::Fork { .. } => (8, 0),
+        Op::Join { .. } => (9, 0),
+        Op::Begin { .. } => (10, 0),
+        Op::End { .. } => (11, 0),
+        Op::Branch { .. } => (12, 0),
+        Op::Call { .. } => (13, known),
+        Op::Return { .. } => (14, known),
+        Op::Input { .. } => (15, known),
+    }
+}
+
+/// The inverse of [`code_of`], with target and value still to come.
+fn op_of(code: u8, flags: u8) -> Option<Op> {
+    let (known, value) = (flags & 1 == 1, Value(0));
+    let access = match flags >> 1 {
+        0 => Access::Plain,
+        1 => Access::Volatile,
+        2 => Access::Update,
+        _ => return None,
+    };
+    let hold = if flags & 1 == 1 { Hold::Shared } else { Hold::Exclusive };
+    let (var, lock, child, label) = (VarId(0), LockId(0), ThreadId(0), LabelId(0));
+    let op = match code {
+        0 => Op::Read { var, access, known, value },
+        1 => Op::Write { var, access, known, value },
+        2 => Op::Acquire { lock, hold },
+        3 => Op::Release { lock, hold },
+        4 => Op::Request { lock },
+        5 => Op::Wait { lock },
+        6 => Op::Resume { lock },
+        7 => Op::Notify { lock, all: flags & 1 == 1 },
+        8 => Op::Fork { child },
+        9 => Op::Join { child },
+        10 => Op::Begin { label },
+        11 => Op::End { label },
+        12 => Op::Branch { count: 0 },
+        13 => Op::Call { method: label, known, value },
+        14 => Op::Return { method: label, known, value },
+        15 => Op::Input { source: label, known, value },
+        _ => return None,
+    };
+    // Flags that the operation does not have must be zero, or the file says something else.
+    (code_flags(&op) & flags == flags).then_some(op)
+}
+
+/// All flags that an operation of this kind may have.
+fn code_flags(op: &Op) -> u8 {
+    match op {
+        Op::Read { .. } | Op::Write { .. } => 0b111,
+        Op::Acquire { .. } | Op::Release { .. } | Op::Notify { .. } => 1,
+        Op::Call { .. } | Op::Return { .. } | Op::Input { .. } => 1,
+        _ => 0,
+    }
+}
+
+/// An id that may be absent, as a number.
+fn optional(id: u32) -> u64 {
+    u64::from(id.wrapping_add(1))
+}
+
+fn read_optional(cursor: &mut Cursor<'_>, defined: usize, what: &str) -> Result<u32, Fault> {
+    let number = cursor.varint()?;
+    if number > defined as u64 {
+        return Err(Fault::new(format!("it uses {what} {}, which is not defined", number - 1)));
+    }
+    Ok((number as u32).wrapping_sub(1))
+}
+
+/// Packs `events`, of which the first is event `first` of the trace.
+pub(super) fn encode(events: &[Event], first: u64) -> Vec<u8> {
+    let mut threads = Dictionary::default();
+    let mut shapes = Dictionary::default();
+    let mut largest = [0_u32; CLASSES];
+    let mut indices = Vec::with_capacity(events.len());
+    for event in events {
+        let class = class_of(&event.op);
+        largest[class as usize] = largest[class as usize].max(event.op.target());
+        let label = if class == Class::Label { event.op.target() } else { LabelId::NONE.0 };
+        let shape = (code_of(&event.op), event.site, label, class);
+        indices.push((threads.index(event.thread), shapes.index(ShapeKey(shape))));
+    }
+    let widths: [u32; CLASSES] = std::array::from_fn(|class| match class {
+        4 => 0,
+        _ => u32::BITS - largest[class].leading_zeros(),
+    });
+
+    let (thread_bits, shape_bits) = (width_of(threads.keys.len()), width_of(shapes.keys.len()));
+    let (mut heads, mut targets) = (BitWriter::default(), BitWriter::default());
+    let mut values = Vec::new();
+    for (event, &(thread, shape)) in events.iter().zip(&indices) {
+        heads.put(thread, thread_bits);
+        heads.put(shape, shape_bits);
+        let width = widths[class_of(&event.op) as usize];
+        if width > 0 {
+            targets.put(event.op.target(), width);
+        }
+        if let Some(value) = event.value() {
+            put_varint(&mut values, zigzag(value.0));
+        }
+    }
+
+    let mut out = Vec::new();
+    out.extend(first.to_le_bytes());
+    put_varint(&mut out, events.len() as u64);
+    put_varint(&mut out, threads.keys.len() as u64);
+    for thread in &threads.keys {
+        put_varint(&mut out, u64::from(thread.0));
+    }
+    put_varint(&mut out, shapes.keys.len() as u64);
+    for ShapeKey(((code, flags), site, label, class)) in &shapes.keys {
+        out.extend([*code, *flags]);
+        put_varint(&mut out, optional(site.0));
+        if *class == Class::Label {
+            put_varint(&mut out, optional(*label));
+        }
+    }
+    out.extend(widths[..4].iter().map(|&width| width as u8));
+    for stream in [heads.finish(), targets.finish()] {
+        put_varint(&mut out, stream.len() as u64);
+        out.extend(stream);
+    }
+    out.extend(values);
+    out
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct ShapeKey(((u8, u8), SiteId, u32, Class));
+
+impl std::hash::Hash for ShapeKey {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        let ((code, flags), site, label, _) = self.0;
+        state.write_u64(u64::from(site.0) << 32 | u64::from(label));
+        state.write_u16(u16::from_le_bytes([code, flags]));
+    }
+}
+
+/// Distinct keys in the order of their first use.
+#[derive(Debug)]
+struct Dictionary<K> {
+    keys: Vec<K>,
+    index: FxHashMap<K, u32>,
+}
+
+impl<K> Default for Dictionary<K> {
+    fn default() -> Self {
+        Self { keys: Vec::new(), index: FxHashMap::default() }
+    }
+}
+
+impl<K: Copy + Eq + std::hash::Hash> Dictionary<K> {
+    fn index(&mut self, key: K) -> u32 {
+        *self.index.entry(key).or_insert_with(|| {
+            self.keys.push(key);
+            self.keys.len() as u32 - 1
+        })
+    }
+}
+
+/// A shape, ready to become an event: only thread, target and value are missing.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    op: Op,
+    site: SiteId,
+    /// Width and mask of the target in its stream; a label has none and is in `op` already.
+    width: u8,
+    mask: u32,
+    /// The first target that the tables do not define.
+    limit: u32,
+    has_target: bool,
+    has_value: bool,
+}
+
+/// Unpacks a block, some events at a time. Holds places in the payload, not the payload itself,
+/// which may be mapped.
+#[derive(Debug, Default)]
+pub(super) struct BlockReader {
+    threads: Vec<ThreadId>,
+    shapes: Vec<Shape>,
+    thread_bits: u32,
+    shape_bits: u32,
+    heads: std::ops::Range<usize>,
+    targets: std::ops::Range<usize>,
+    /// Events, bits of targets and bytes of the payload that have been consumed.
+    done: usize,
+    target_at: usize,
+    values_at: usize,
+    count: usize,
+}
+
+impl BlockReader {
+    /// Opens a block that must start at event `first`.
+    pub fn open(payload: &[u8], first: u64, tables: &Tables) -> Result<Self, Fault> {
+        let mut cursor = Cursor::new(payload, 0);
+        let found = cursor.u64()?;
+        if found != first {
+            return Err(Fault::new(format!("it starts at event {found} instead of {first}")));
+        }
+        let count = cursor.varint()? as usize;
+        if count > BLOCK {
+            return Err(Fault::new(format!("it claims {count} events, more than {BLOCK}")));
+        }
+        let mut block = Self { count, ..Self::default() };
+        for _ in 0..cursor.count()? {
+            let thread = ThreadId(cursor.varint32()?);
+            if thread.index() >= tables.threads.len() {
+                return Err(Fault::new(format!("it uses thread {}, not defined", thread.0)));
+            }
+            block.threads.push(thread);
+        }
+        let shapes = cursor.count()?;
+        for _ in 0..shapes {
+            block.shapes.push(read_shape(&mut cursor, tables)?);
+        }
+        block.set_widths(cursor.take(4)?)?;
+        block.thread_bits = width_of(block.threads.len());
+        block.shape_bits = width_of(block.shapes.len());
+        block.heads = take_stream(&mut cursor)?;
+        block.targets = take_stream(&mut cursor)?;
+        block.values_at = cursor.at;
+        Ok(block)
+    }
+
+    fn set_widths(&mut self, widths: &[u8]) -> Result<(), Fault> {
+        if widths.iter().any(|&width| width > 32) {
+            return Err(Fault::new("a target of more than 32 bits"));
+        }
+        for shape in &mut self.shapes {
+            if let Some(&width) = widths.get(class_of(&shape.op) as usize) {
+                shape.width = width;
+                shape.mask = mask_of(u32::from(width));
+            }
+        }
+        Ok(())
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.done == self.count
+    }
+
+    /// Appends the next events to `out`, at most `limit`.
+    pub fn read(
+        &mut self,
+        payload: &[u8],
+        limit: usize,
+        out: &mut Vec<Event>,
+    ) -> Result<(), Fault> {
+        let heads = payload.get(self.heads.clone()).unwrap_or_default();
+        let targets = payload.get(self.targets.clone()).unwrap_or_default();
+        let mut values = Cursor::new(payload, self.values_at);
+        let (thread_mask, shape_mask) = (mask_of(self.thread_bits), mask_of(self.shape_bits));
+        let head_bits = (self.thread_bits + self.shape_bits) as usize;
+        let end = self.count.min(self.done + limit);
+        let mut undefined = false;
+        let mut target_at = self.target_at;
+        for i in self.done..end {
+            let head = bits(heads, i * head_bits, u32::MAX).ok_or_else(ends_early)?;
+            let thread = self.threads.get((head & thread_mask) as usize);
+            let shape = self.shapes.get((head >> self.thread_bits & shape_mask) as usize);
+            let (Some(&thread), Some(shape)) = (thread, shape) else {
+                return Err(Fault::new("an event uses a thread or a shape that is not listed"));
+            };
+            let target = bits(targets, target_at, shape.mask).ok_or_else(ends_early)?;
+            target_at += usize::from(shape.width);
+            undefined |= target >= shape.limit;
+            let mut op = if shape.has_target { shape.op.with_target(target) } else { shape.op };
+            if shape.has_value {
+                op = op.with_value(Value(unzigzag(values.varint()?)));
+            }
+            out.push(Event { thread, site: shape.site, op });
+        }
+        if undefined {
+            return Err(Fault::new("an event uses a name that is not defined"));
+        }
+        self.done = end;
+        self.target_at = target_at;
+        self.values_at = values.at;
+        Ok(())
+    }
+}
+
+fn ends_early() -> Fault {
+    Fault::new("its streams end before its events do")
+}
+
+fn read_shape(cursor: &mut Cursor<'_>, tables: &Tables) -> Result<Shape, Fault> {
+    let (code, flags) = (cursor.byte()?, cursor.byte()?);
+    let op = op_of(code, flags)
+        .ok_or_else(|| Fault::new(format!("an operation of unknown code {code}, flags {flags}")))?;
+    let site = SiteId(read_optional(cursor, tables.sites.len(), "site")?);
+    let class = class_of(&op);
+    let op = match class {
+        Class::Label => op.with_target(read_optional(cursor, tables.labels.len(), "label")?),
+        _ => op,
+    };
+    let limit = match class {
+        Class::Var => tables.vars.len() as u32,
+        Class::Lock => tables.locks.len() as u32,
+        Class::Thread => tables.threads.len() as u32,
+        Class::Count | Class::Label => u32::MAX,
+    };
+    let has_value = op.value().is_some();
+    Ok(Shape { op, site, width: 0, mask: 0, limit, has_target: class != Class::Label, has_value })
+}
+
+fn take_stream(cursor: &mut Cursor<'_>) -> Result<std::ops::Range<usize>, Fault> {
+    let len = cursor.count()?;
+    if len < PADDING {
+        return Err(Fault::new("a stream without its padding"));
+    }
+    let start = cursor.at;
+    cursor.take(len)?;
+    Ok(start..start + len)
+}

@@ -1,0 +1,115 @@
+//! Writes `.utr`.
+
+use std::io::Write;
+
+use super::block::{BLOCK, encode};
+use super::names::NamesWriter;
+use super::section::{DONE, EVENTS, META, NAMES, SectionHeader, file_header};
+use crate::event::Event;
+use crate::source::{Sink, TraceError};
+use crate::tables::{RunMeta, Tables};
+
+/// Whether blocks are compressed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Compression {
+    /// Fastest to read.
+    #[default]
+    None,
+    /// About half the size.
+    Zstd,
+}
+
+/// A streaming writer: holds one block of events and nothing else.
+#[derive(Debug)]
+pub struct Writer<W> {
+    out: W,
+    compression: Compression,
+    names: NamesWriter,
+    meta: Option<RunMeta>,
+    pending: Vec<Event>,
+    /// Events in sections that have been written.
+    written: u64,
+    started: bool,
+}
+
+impl<W: Write> Writer<W> {
+    pub fn new(out: W, compression: Compression) -> Self {
+        Self {
+            out,
+            compression,
+            names: NamesWriter::default(),
+            meta: None,
+            pending: Vec::with_capacity(BLOCK),
+            written: 0,
+            started: false,
+        }
+    }
+
+    fn start(&mut self) -> Result<(), TraceError> {
+        if !self.started {
+            self.out.write_all(&file_header())?;
+            self.started = true;
+        }
+        Ok(())
+    }
+
+    fn flush_block(&mut self, tables: &Tables) -> Result<(), TraceError> {
+        self.start()?;
+        if self.meta.as_ref() != Some(&tables.meta) {
+            let json = serde_json::to_vec(&tables.meta);
+            let json = json.map_err(|error| TraceError::Other(error.to_string()))?;
+            put_section(&mut self.out, META, &json, self.compression)?;
+            self.meta = Some(tables.meta.clone());
+        }
+        let Self { out, names, compression, .. } = self;
+        names.news(tables, |payload| put_section(out, NAMES, payload, *compression))?;
+        if !self.pending.is_empty() {
+            let payload = encode(&self.pending, self.written);
+            put_section(&mut self.out, EVENTS, &payload, self.compression)?;
+            self.written += self.pending.len() as u64;
+            self.pending.clear();
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Sink for Writer<W> {
+    fn write(&mut self, tables: &Tables, mut events: &[Event]) -> Result<(), TraceError> {
+        while !events.is_empty() {
+            let room = BLOCK - self.pending.len();
+            let (now, later) = events.split_at(room.min(events.len()));
+            self.pending.extend_from_slice(now);
+            events = later;
+            if self.pending.len() == BLOCK {
+                self.flush_block(tables)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, tables: &Tables) -> Result<(), TraceError> {
+        self.flush_block(tables)?;
+        put_section(&mut self.out, DONE, &self.written.to_le_bytes(), Compression::None)?;
+        self.out.flush()?;
+        Ok(())
+    }
+}
+
+fn put_section(
+    out: &mut impl Write,
+    kind: [u8; 4],
+    raw: &[u8],
+    compression: Compression,
+) -> Result<(), TraceError> {
+    // The lowest level already finds the repetition there is; higher ones only take longer.
+    let packed = match compression {
+        Compression::Zstd => Some(zstd::bulk::compress(raw, 1)?),
+        Compression::None => None,
+    };
+    let packed = packed.filter(|packed| packed.len() < raw.len());
+    let payload = packed.as_deref().unwrap_or(raw);
+    let header = SectionHeader::new(kind, payload, packed.is_some(), raw.len());
+    out.write_all(&header.to_bytes())?;
+    out.write_all(payload)?;
+    Ok(())
+}

@@ -1,0 +1,303 @@
+//! The tables that give ids their names, sites their places and variables their initial values.
+
+use std::collections::BTreeMap;
+use std::hash::BuildHasher;
+use std::marker::PhantomData;
+
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Value, ValueKind};
+use crate::ids::{LabelId, LockId, SiteId, SymbolId, ThreadId, VarId};
+
+/// Names in the order of their ids, all bytes in one allocation.
+#[derive(Clone, Debug)]
+pub struct NameTable<Id> {
+    bytes: String,
+    /// `ends[i]` is where name `i` ends in `bytes`; names are contiguous.
+    ends: Vec<u32>,
+    /// Finds the id of a name that was interned; pushed duplicates are found by their first id.
+    index: HashTable<u32>,
+    id: PhantomData<Id>,
+}
+
+impl<Id> Default for NameTable<Id> {
+    fn default() -> Self {
+        Self { bytes: String::new(), ends: Vec::new(), index: HashTable::new(), id: PhantomData }
+    }
+}
+
+impl<Id: From<u32> + Into<u32> + Copy> NameTable<Id> {
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The name of `id`; `None` if the table does not know it.
+    pub fn get(&self, id: Id) -> Option<&str> {
+        self.at(id.into() as usize)
+    }
+
+    fn at(&self, index: usize) -> Option<&str> {
+        let end = *self.ends.get(index)? as usize;
+        let start = if index == 0 { 0 } else { self.ends[index - 1] as usize };
+        Some(&self.bytes[start..end])
+    }
+
+    /// The id of `name`, if some entry has that name.
+    pub fn find(&self, name: &str) -> Option<Id> {
+        let hash = FxBuildHasher.hash_one(name);
+        self.index.find(hash, |&i| self.at(i as usize) == Some(name)).map(|&i| i.into())
+    }
+
+    /// The id of `name`, adding it if it is new.
+    ///
+    /// # Panics
+    /// If the names of one table take more than 4 GiB.
+    pub fn intern(&mut self, name: &str) -> Id {
+        self.find(name).unwrap_or_else(|| self.push(name))
+    }
+
+    /// Adds an entry even if another one has the same name (two objects may print alike).
+    ///
+    /// # Panics
+    /// If the names of one table take more than 4 GiB.
+    pub fn push(&mut self, name: &str) -> Id {
+        let index = u32::try_from(self.ends.len()).expect("fewer than 2^32 names");
+        self.bytes.push_str(name);
+        self.ends.push(u32::try_from(self.bytes.len()).expect("names of one kind fit 4 GiB"));
+        let hash = FxBuildHasher.hash_one(name);
+        let Self { bytes, ends, index: table, .. } = self;
+        let at = |i: u32| {
+            let start = if i == 0 { 0 } else { ends[i as usize - 1] as usize };
+            &bytes[start..ends[i as usize] as usize]
+        };
+        if table.find(hash, |&i| at(i) == name).is_none() {
+            table.insert_unique(hash, index, |&i| FxBuildHasher.hash_one(at(i)));
+        }
+        index.into()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.len()).map(|i| self.at(i).expect("index below len"))
+    }
+}
+
+/// A place in the source. Empty text and line 0 mean "not known".
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Site<'a> {
+    pub file: &'a str,
+    pub line: u32,
+    pub method: &'a str,
+    pub class: &'a str,
+    /// The place as the trace wrote it, where it is not of the form above (RAPID's numbers).
+    pub loc: &'a str,
+}
+
+impl std::fmt::Display for Site<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.file.is_empty() {
+            f.write_str(self.loc)
+        } else if self.line == 0 {
+            f.write_str(self.file)
+        } else {
+            write!(f, "{}:{}", self.file, self.line)
+        }
+    }
+}
+
+/// A stored site: its texts as symbols.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SiteRow {
+    pub file: SymbolId,
+    pub line: u32,
+    pub method: SymbolId,
+    pub class: SymbolId,
+    pub loc: SymbolId,
+}
+
+#[derive(Clone, Debug)]
+pub struct SiteTable {
+    symbols: NameTable<SymbolId>,
+    rows: Vec<SiteRow>,
+    index: HashTable<u32>,
+}
+
+impl Default for SiteTable {
+    fn default() -> Self {
+        let mut symbols = NameTable::default();
+        symbols.push(""); // symbol 0: the empty text
+        Self { symbols, rows: Vec::new(), index: HashTable::new() }
+    }
+}
+
+impl SiteTable {
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub fn symbols(&self) -> &NameTable<SymbolId> {
+        &self.symbols
+    }
+
+    pub fn rows(&self) -> &[SiteRow] {
+        &self.rows
+    }
+
+    pub fn get(&self, id: SiteId) -> Option<Site<'_>> {
+        let row = self.rows.get(id.index())?;
+        let text = |symbol| self.symbols.get(symbol).unwrap_or("");
+        Some(Site {
+            file: text(row.file),
+            line: row.line,
+            method: text(row.method),
+            class: text(row.class),
+            loc: text(row.loc),
+        })
+    }
+
+    /// The id of `site`, adding it if it is new.
+    pub fn intern(&mut self, site: &Site<'_>) -> SiteId {
+        let row = SiteRow {
+            file: self.symbols.intern(site.file),
+            line: site.line,
+            method: self.symbols.intern(site.method),
+            class: self.symbols.intern(site.class),
+            loc: self.symbols.intern(site.loc),
+        };
+        let hash = FxBuildHasher.hash_one(row);
+        let Self { rows, index, .. } = self;
+        if let Some(&found) = index.find(hash, |&i| rows[i as usize] == row) {
+            return SiteId(found);
+        }
+        let id = SiteId::from_index(rows.len());
+        rows.push(row);
+        index.insert_unique(hash, id.0, |&i| FxBuildHasher.hash_one(rows[i as usize]));
+        id
+    }
+
+    /// The id of a place written as text: `path:line` is understood, anything else kept as it is.
+    pub fn intern_loc(&mut self, text: &str) -> SiteId {
+        let site = match text.rsplit_once(':') {
+            // "a:07" must be written back as it came, so only canonical numbers are taken apart.
+            Some((file, line))
+                if !file.is_empty()
+                    && !line.starts_with(['0', '+'])
+                    && line.parse::<u32>().is_ok() =>
+            {
+                Site { file, line: line.parse().unwrap_or(0), ..Site::default() }
+            }
+            _ => Site { loc: text, ..Site::default() },
+        };
+        self.intern(&site)
+    }
+}
+
+/// What is known of a variable beside its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct VarFacts {
+    pub kind: ValueKind,
+    /// The value before the first write of the trace.
+    pub initial: Option<Value>,
+}
+
+/// How the trace came to be.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunMeta {
+    /// The program and its arguments; empty if unknown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// What recorded the run: `jvm`, `native`, `generate`, `import`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub front_end: String,
+    /// Whatever else a front end wants to keep.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, serde_json::Value>,
+}
+
+/// Everything a trace says beside its events. Grows while a trace is read: an id is defined
+/// before the batch that uses it is handed out.
+#[derive(Clone, Debug, Default)]
+pub struct Tables {
+    pub threads: NameTable<ThreadId>,
+    pub vars: NameTable<VarId>,
+    pub locks: NameTable<LockId>,
+    /// Labels of blocks, names of methods and of inputs.
+    pub labels: NameTable<LabelId>,
+    pub sites: SiteTable,
+    /// Facts of variable `i`; shorter than `vars` when the rest is not known.
+    var_facts: Vec<VarFacts>,
+    pub meta: RunMeta,
+}
+
+impl Tables {
+    pub fn var_facts(&self, var: VarId) -> VarFacts {
+        self.var_facts.get(var.index()).copied().unwrap_or_default()
+    }
+
+    pub fn set_var_facts(&mut self, var: VarId, facts: VarFacts) {
+        if self.var_facts.len() <= var.index() {
+            self.var_facts.resize(var.index() + 1, VarFacts::default());
+        }
+        self.var_facts[var.index()] = facts;
+    }
+
+    /// The facts given so far, by variable.
+    pub fn all_var_facts(&self) -> &[VarFacts] {
+        &self.var_facts
+    }
+
+    pub fn thread_name(&self, thread: ThreadId) -> String {
+        self.threads.get(thread).map_or_else(|| format!("thread {}", thread.0), str::to_owned)
+    }
+
+    pub fn var_name(&self, var: VarId) -> String {
+        self.vars.get(var).map_or_else(|| format!("variable {}", var.0), str::to_owned)
+    }
+
+    pub fn lock_name(&self, lock: LockId) -> String {
+        self.locks.get(lock).map_or_else(|| format!("lock {}", lock.0), str::to_owned)
+    }
+
+    pub fn site_text(&self, site: SiteId) -> String {
+        self.sites.get(site).map_or_else(String::new, |s| s.to_string())
+    }
+
+    /// What to call a block: its label, or where it begins.
+    pub fn block_name(&self, label: LabelId, site: SiteId) -> String {
+        if let Some(name) = self.labels.get(label) {
+            return name.to_owned();
+        }
+        match self.sites.get(site) {
+            Some(site) => format!("block at {site}"),
+            None => "unnamed block".to_owned(),
+        }
+    }
+}
+
+/// Writes a value the way a programmer would.
+pub fn show_value(value: Value, kind: ValueKind) -> String {
+    match kind {
+        ValueKind::Int => value.0.cast_signed().to_string(),
+        ValueKind::Bool => (value.0 != 0).to_string(),
+        ValueKind::Char => match u32::try_from(value.0).ok().and_then(char::from_u32) {
+            Some(c) => format!("{c:?}"),
+            None => format!("'\\u{{{:x}}}'", value.0),
+        },
+        ValueKind::Float => f32::from_bits(value.0 as u32).to_string(),
+        ValueKind::Double => f64::from_bits(value.0).to_string(),
+        ValueKind::Ref if value.0 == 0 => "null".to_owned(),
+        ValueKind::Ref => format!("#{}", value.0),
+    }
+}

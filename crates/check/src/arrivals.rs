@@ -65,6 +65,11 @@ impl Mask {
     }
 
     #[inline]
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+
+    #[inline]
     fn word(&self, i: usize) -> u64 {
         self.0.get(i).copied().unwrap_or(0)
     }
@@ -108,11 +113,32 @@ pub(crate) struct Arrival {
     pub hop: Option<Hop>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Row {
     /// The columns this thread has heard of. Invariant: exactly their cells are valid.
     known: Mask,
     cells: Vec<Arrival>,
+    /// No open block reaches the positions before this one. Invariant: at most the least `since`
+    /// of the known cells. Raised only when it has misled us.
+    alive_from: EventIdx,
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        Self { known: Mask::default(), cells: Vec::new(), alive_from: NEVER }
+    }
+}
+
+/// Behind every position.
+const NEVER: EventIdx = EventIdx(u64::MAX);
+
+impl Row {
+    fn forget(&mut self, column: usize) {
+        self.known.remove(column);
+        if self.known.is_empty() {
+            self.alive_from = NEVER;
+        }
+    }
 }
 
 /// A matrix of arrivals: a row a thread, a column an open block. Columns are recycled.
@@ -143,10 +169,10 @@ impl Arrivals {
 
     /// The block has ended: nothing can tear it any more, so everybody forgets it.
     pub fn close(&mut self, thread: ThreadId, column: u32) {
-        self.rows[thread.index()].known.remove(column as usize);
+        self.rows[thread.index()].forget(column as usize);
         for i in 0..self.reached[column as usize].len() {
             let other = self.reached[column as usize][i] as usize;
-            self.rows[other].known.remove(column as usize);
+            self.rows[other].forget(column as usize);
         }
         self.reached[column as usize].clear();
         self.free.push(column);
@@ -168,10 +194,19 @@ impl Arrivals {
         self.rows[thread].known.contains(column as usize) && self.cell(thread, column).since <= at
     }
 
-    /// Whether position `at` of `thread` comes after any open block.
-    pub fn is_after_any(&self, thread: usize, at: EventIdx) -> bool {
-        let row = &self.rows[thread];
-        row.known.columns().iter().any(|&column| row.cells[column as usize].since <= at)
+    /// Whether position `at` of `thread` may come after an open block; if it comes after none now,
+    /// it never will.
+    #[inline]
+    pub fn may_be_alive(&self, thread: usize, at: EventIdx) -> bool {
+        at >= self.rows[thread].alive_from
+    }
+
+    /// To be called when [`Arrivals::may_be_alive`] was true and nothing came of it.
+    pub fn raise_alive_from(&mut self, thread: usize) {
+        let row = &mut self.rows[thread];
+        let known = row.known.columns();
+        let since = known.iter().map(|&column| row.cells[column as usize].since);
+        row.alive_from = since.min().unwrap_or(NEVER);
     }
 
     /// Tells `thread` of a column it has not heard of.
@@ -188,6 +223,7 @@ impl Arrivals {
             row.cells.resize(column + 1, arrival);
         }
         row.cells[column] = arrival;
+        row.alive_from = row.alive_from.min(arrival.since);
     }
 
     /// All that comes after `column` now comes after `more`, too.

@@ -29,7 +29,7 @@
 
 use std::ops::ControlFlow;
 
-use untorn_trace::{Event, EventIdx, Hold, Op, ThreadId};
+use untorn_trace::{Event, EventIdx, LockId, Op, ThreadId, VarId};
 
 use crate::{Checker, Outcome, Verdict};
 
@@ -131,7 +131,15 @@ enum Stop {
     Full,
 }
 
-/// A transaction: the `number`-th of its thread, counted from 1. Packed, because variables hold two.
+/// The row of a thread. Row 0 belongs to no thread and has no ancestors: it stands for "nobody"
+/// without a branch.
+#[inline]
+fn row_of(thread: ThreadId) -> usize {
+    thread.index() + 1
+}
+
+/// A transaction: the `number`-th of the thread in `row`, counted from 1. Packed, because every
+/// variable holds two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Txn(u64);
 
@@ -139,16 +147,16 @@ impl Txn {
     /// No transaction, or one that no open transaction reaches.
     const NONE: Self = Self(0);
     const NUMBER_BITS: u32 = 40;
-    const MAX_THREADS: usize = 1 << 23;
+    const MAX_ROWS: usize = 1 << 23;
 
     #[inline]
-    fn new(thread: usize, number: u64) -> Self {
-        debug_assert!(thread < Self::MAX_THREADS && number < 1 << Self::NUMBER_BITS);
-        Self((thread as u64) << Self::NUMBER_BITS | number)
+    fn new(row: usize, number: u64) -> Self {
+        debug_assert!(row < Self::MAX_ROWS && number < 1 << Self::NUMBER_BITS);
+        Self((row as u64) << Self::NUMBER_BITS | number)
     }
 
     #[inline]
-    fn thread(self) -> usize {
+    fn row(self) -> usize {
         (self.0 >> Self::NUMBER_BITS) as usize
     }
 
@@ -248,6 +256,12 @@ struct Thread<const W: usize> {
     ancestors: Columns<W>,
     /// The number of the current transaction, or of the last one; 0 before the first.
     number: u64,
+    /// No open transaction reaches those with a lower number. Invariant: at most the least
+    /// `first[thread][u]` over `ancestors`, and `u64::MAX` if there are none. Raised only when it
+    /// has misled us.
+    alive_from: u64,
+    /// The column of the open transaction; empty outside of blocks.
+    own: Columns<W>,
     /// Blocks entered and not left.
     depth: u32,
     /// The column of the open transaction; meaningful while `depth > 0`.
@@ -255,7 +269,14 @@ struct Thread<const W: usize> {
 }
 
 impl<const W: usize> Thread<W> {
-    const NEW: Self = Self { ancestors: Columns::EMPTY, number: 0, depth: 0, column: 0 };
+    const NEW: Self = Self {
+        ancestors: Columns::EMPTY,
+        number: 0,
+        alive_from: u64::MAX,
+        own: Columns::EMPTY,
+        depth: 0,
+        column: 0,
+    };
 }
 
 #[derive(Debug)]
@@ -275,8 +296,8 @@ struct Core<const W: usize, const F: u8> {
 impl<const W: usize, const F: u8> Default for Core<W, F> {
     fn default() -> Self {
         Self {
-            threads: Vec::new(),
-            first: Vec::new(),
+            threads: vec![Thread::NEW],
+            first: vec![0; Self::STRIDE],
             vars: Vec::new(),
             locks: Vec::new(),
             reached: vec![Vec::new(); 64 * W],
@@ -301,61 +322,46 @@ impl<const W: usize, const F: u8> Core<W, F> {
 
     #[inline]
     fn event(&mut self, event: &Event) -> Result<(), Stop> {
-        let t = event.thread.index();
+        let t = row_of(event.thread);
         if t >= self.threads.len() {
             self.grow_threads(event.thread)?;
         }
+        if let Some(touch) = Touch::of(&event.op) {
+            return self.touch(t, touch);
+        }
         match event.op {
-            Op::Read { var, .. } => self.read::<VARS>(t, var.index()),
-            Op::Write { var, .. } => self.write::<VARS>(t, var.index()),
-            Op::Acquire { lock, hold: Hold::Shared } | Op::Release { lock, hold: Hold::Shared } => {
-                self.read::<LOCKS>(t, lock.index())
-            }
-            Op::Acquire { lock, .. }
-            | Op::Release { lock, .. }
-            | Op::Wait { lock }
-            | Op::Resume { lock } => self.write::<LOCKS>(t, lock.index()),
             Op::Begin { .. } => self.begin(t),
             Op::End { .. } => {
                 self.end(t);
                 Ok(())
             }
+            _ => self.rare_event(t, event),
+        }
+    }
+
+    /// Apart from [`Core::event`], which has fewer cases to tell apart without it.
+    #[inline(never)]
+    fn rare_event(&mut self, t: usize, event: &Event) -> Result<(), Stop> {
+        match event.op {
             Op::Fork { child } => self.fork(t, child),
             Op::Join { child } => self.join(t, child),
-            Op::Branch { .. }
-            | Op::Call { .. }
-            | Op::Return { .. }
-            | Op::Input { .. }
-            | Op::Request { .. }
-            | Op::Notify { .. } => Ok(()),
+            _ => Ok(()),
         }
     }
 
     #[cold]
     fn grow_threads(&mut self, thread: ThreadId) -> Result<(), Stop> {
-        if thread.index() >= Txn::MAX_THREADS {
+        if row_of(thread) >= Txn::MAX_ROWS {
             return Err(Stop::Full);
         }
-        self.threads.resize(thread.index() + 1, Thread::NEW);
+        self.threads.resize(row_of(thread) + 1, Thread::NEW);
         self.first.resize(self.threads.len() * Self::STRIDE, 0);
         Ok(())
     }
 
     #[inline]
-    fn locations<const TABLE: bool>(&mut self) -> &mut Vec<Location> {
-        if TABLE == VARS { &mut self.vars } else { &mut self.locks }
-    }
-
-    #[inline]
-    fn location<const TABLE: bool>(&mut self, index: usize) -> Location {
-        let locations = self.locations::<TABLE>();
-        match locations.get(index) {
-            Some(&location) => location,
-            None => {
-                grow(locations, index);
-                Location::default()
-            }
-        }
+    fn locations(&mut self, table: Table) -> &mut Vec<Location> {
+        if table == Table::Vars { &mut self.vars } else { &mut self.locks }
     }
 
     /// The transaction that the next operation of `t` belongs to: the open one, or a new one of
@@ -363,64 +369,106 @@ impl<const W: usize, const F: u8> Core<W, F> {
     #[inline]
     fn enter(&mut self, t: usize) -> Txn {
         let thread = &mut self.threads[t];
-        if thread.depth == 0 && F != fault::OUTSIDE_NOT_SEPARATED {
-            thread.number += 1;
-        }
+        let outside = thread.depth == 0 && F != fault::OUTSIDE_NOT_SEPARATED;
+        thread.number += u64::from(outside);
         Txn::new(t, thread.number)
     }
 
+    /// An access. What nearly always happens is decided by a single branch: traces are hard to
+    /// predict, and a mispredicted branch costs as much as all the rest.
     #[inline]
-    fn read<const TABLE: bool>(&mut self, t: usize, index: usize) -> Result<(), Stop> {
-        let location = self.location::<TABLE>(index);
-        let mut me = self.enter(t);
-        // The same transaction has accessed it and nobody has written since: nothing changes.
-        if location.writer == me || location.readers == Readers::one(me) {
-            return Ok(());
+    fn touch(&mut self, t: usize, touch: Touch) -> Result<(), Stop> {
+        let Touch { table, index, writes } = touch;
+        let me = self.enter(t);
+        let locations = self.locations(table);
+        if index >= locations.len() {
+            grow(locations, index);
         }
-        self.edge(location.writer, t)?;
-        if F == fault::MERGE_OUTSIDE_INTO_OPEN && self.is_merged(location.writer, t) {
-            me = location.writer;
+        let Location { writer, readers } = locations[index];
+        let reader = Txn(readers.0 & !Readers::LIST);
+        let foreign = self.is_foreign(writer, t) | self.is_foreign(reader, t);
+        let many = readers.0 & Readers::LIST != 0;
+        if foreign | many | (F != fault::NONE) {
+            return self.touch_carefully(t, touch, me);
         }
         // What no open transaction reaches now, none ever will: it need not be remembered.
-        if !self.threads[t].ancestors.is_empty() {
-            let readers = self.add_reader(location.readers, me);
-            self.locations::<TABLE>()[index].readers = readers;
-        }
+        let dead = self.threads[t].ancestors.is_empty();
+        let kept = if dead { Txn::NONE } else { me };
+        self.locations(table)[index] = Location {
+            writer: if writes { kept } else { writer },
+            readers: if writes { Readers::NONE } else { Readers::one(kept) },
+        };
         Ok(())
     }
 
+    /// Whether `source` is of another thread than `t`, and may matter.
     #[inline]
-    fn write<const TABLE: bool>(&mut self, t: usize, index: usize) -> Result<(), Stop> {
-        let location = self.location::<TABLE>(index);
-        let mut me = self.enter(t);
-        // The same transaction wrote it and nobody has accessed it since: nothing changes.
-        if location.writer == me
-            && (location.readers == Readers::NONE || F == fault::IGNORE_FOREIGN_READ)
-        {
+    fn is_foreign(&self, source: Txn, t: usize) -> bool {
+        (source.row() != t) & self.may_be_alive(source)
+    }
+
+    /// Whether an edge from `source` into the current transaction of `t` may change anything.
+    #[inline]
+    fn may_learn(&self, source: Txn, t: usize) -> bool {
+        let theirs = &self.threads[source.row()];
+        let mine = &self.threads[t];
+        // The open transaction of the other thread matters only if it is the source itself.
+        let hidden = if source.number() < theirs.number { u64::MAX } else { 0 };
+        let news = (0..W).fold(0, |news, i| {
+            let reaching = theirs.ancestors.0[i] & !(theirs.own.0[i] & hidden);
+            news | reaching & (mine.own.0[i] | !mine.ancestors.0[i])
+        });
+        (news != 0) & self.is_foreign(source, t)
+    }
+
+    /// Whether an open transaction may reach `txn`; if none does, none ever will.
+    #[inline]
+    fn may_be_alive(&self, txn: Txn) -> bool {
+        txn.number() >= self.threads[txn.row()].alive_from
+    }
+
+    /// All cases of [`Core::touch`], one after the other.
+    fn touch_carefully(&mut self, t: usize, touch: Touch, mut me: Txn) -> Result<(), Stop> {
+        let Touch { table, index, writes } = touch;
+        let Location { writer, readers } = self.locations(table)[index];
+        // The same transaction did as much and nobody came in between: nothing changes.
+        let fresh_reads = readers != Readers::NONE && F != fault::IGNORE_FOREIGN_READ;
+        if writer == me && !(writes && fresh_reads) {
             return Ok(());
         }
-        self.edge(location.writer, t)?;
-        match location.readers.as_list() {
-            None => self.edge(Txn(location.readers.0), t)?,
-            Some(list) => {
-                for i in 0..self.readers.lists[list].len() {
-                    self.edge(self.readers.lists[list][i], t)?;
-                }
-                self.readers.release(list);
-            }
+        self.edge(writer, t)?;
+        if F == fault::MERGE_OUTSIDE_INTO_OPEN && self.is_merged(writer, t) {
+            me = writer;
         }
-        if F == fault::MERGE_OUTSIDE_INTO_OPEN && self.is_merged(location.writer, t) {
-            me = location.writer;
+        if writes {
+            self.edges_from_readers(readers, t)?;
         }
-        let writer = if self.threads[t].ancestors.is_empty() { Txn::NONE } else { me };
-        self.locations::<TABLE>()[index] = Location { writer, readers: Readers::NONE };
+        let dead = self.threads[t].ancestors.is_empty();
+        let after = match (writes, dead) {
+            (true, true) => Location::default(),
+            (true, false) => Location { writer: me, readers: Readers::NONE },
+            (false, true) => Location { writer, readers },
+            (false, false) => Location { writer, readers: self.add_reader(readers, me) },
+        };
+        self.locations(table)[index] = after;
+        Ok(())
+    }
+
+    fn edges_from_readers(&mut self, readers: Readers, t: usize) -> Result<(), Stop> {
+        let Some(list) = readers.as_list() else {
+            return self.edge(Txn(readers.0), t);
+        };
+        for i in 0..self.readers.lists[list].len() {
+            self.edge(self.readers.lists[list][i], t)?;
+        }
+        self.readers.release(list);
         Ok(())
     }
 
     /// The printed rule that [`fault::MERGE_OUTSIDE_INTO_OPEN`] follows.
     fn is_merged(&self, source: Txn, t: usize) -> bool {
         source != Txn::NONE && self.threads[t].depth == 0 && {
-            let owner = &self.threads[source.thread()];
+            let owner = &self.threads[source.row()];
             owner.depth > 0 && owner.number == source.number()
         }
     }
@@ -428,17 +476,14 @@ impl<const W: usize, const F: u8> Core<W, F> {
     /// An operation of the current transaction of `t` comes after transaction `source`.
     #[inline]
     fn edge(&mut self, source: Txn, t: usize) -> Result<(), Stop> {
-        if source == Txn::NONE || source.thread() == t {
+        if !self.may_learn(source, t) {
             return Ok(());
         }
-        let theirs = &self.threads[source.thread()].ancestors;
+        let theirs = &self.threads[source.row()].ancestors;
         let thread = &self.threads[t];
         let fresh = theirs.minus(&thread.ancestors);
         let mine = thread.depth > 0 && theirs.contains(thread.column as usize);
-        if fresh.is_empty() && !mine {
-            return Ok(());
-        }
-        self.learn(source, t, fresh, mine, self.threads[t].number)
+        self.learn(source, t, fresh, mine, thread.number)
     }
 
     /// The slow part of [`Core::edge`]: `fresh` are the columns that thread `t` may inherit as of
@@ -452,7 +497,7 @@ impl<const W: usize, const F: u8> Core<W, F> {
         mine: bool,
         number: u64,
     ) -> Result<(), Stop> {
-        let row = source.thread() * Self::STRIDE;
+        let row = source.row() * Self::STRIDE;
         let column = self.threads[t].column as usize;
         if mine && self.first[row + column] <= source.number() {
             return Err(Stop::Cycle);
@@ -465,8 +510,14 @@ impl<const W: usize, const F: u8> Core<W, F> {
                 self.reached[u].push(t as u32);
             }
         }
-        self.threads[t].ancestors.union(&gained);
-        if self.threads[t].depth > 0 && !gained.is_empty() {
+        if gained.is_empty() {
+            self.raise_alive_from(source.row());
+            return Ok(());
+        }
+        let thread = &mut self.threads[t];
+        thread.ancestors.union(&gained);
+        thread.alive_from = thread.alive_from.min(number);
+        if thread.depth > 0 {
             self.spread(column, &gained);
         }
         Ok(())
@@ -491,6 +542,7 @@ impl<const W: usize, const F: u8> Core<W, F> {
                     self.first[row + u] = since;
                 }
             }
+            debug_assert!(self.threads[t].alive_from <= since, "it holds for `column` already");
         }
     }
 
@@ -502,6 +554,8 @@ impl<const W: usize, const F: u8> Core<W, F> {
             thread.number += 1;
             thread.column = column;
             thread.ancestors.insert(column as usize);
+            thread.own.insert(column as usize);
+            thread.alive_from = thread.alive_from.min(thread.number);
             self.first[t * Self::STRIDE + column as usize] = thread.number;
         }
         self.threads[t].depth += 1;
@@ -518,11 +572,12 @@ impl<const W: usize, const F: u8> Core<W, F> {
             return;
         }
         let column = thread.column as usize;
-        thread.ancestors.remove(column);
+        thread.own = Columns::EMPTY;
+        self.forget(t, column);
         let mut reached = std::mem::take(&mut self.reached[column]);
         if F != fault::STALE_COLUMN {
             for &other in &reached {
-                self.threads[other as usize].ancestors.remove(column);
+                self.forget(other as usize, column);
             }
         }
         reached.clear();
@@ -530,13 +585,30 @@ impl<const W: usize, const F: u8> Core<W, F> {
         self.free.push(column as u32);
     }
 
+    /// The transaction of `column`, an ancestor of thread `t`, has ended.
+    #[inline]
+    fn forget(&mut self, t: usize, column: usize) {
+        let thread = &mut self.threads[t];
+        thread.ancestors.remove(column);
+        if thread.ancestors.is_empty() {
+            thread.alive_from = u64::MAX;
+        }
+    }
+
+    fn raise_alive_from(&mut self, t: usize) {
+        let row = &self.first[t * Self::STRIDE..][..Self::STRIDE];
+        let thread = &mut self.threads[t];
+        let firsts = thread.ancestors.iter().map(|u| row[u]);
+        thread.alive_from = firsts.min().unwrap_or(u64::MAX);
+    }
+
     /// An edge into the next transaction of the child, which is told of it now.
     fn fork(&mut self, t: usize, child: ThreadId) -> Result<(), Stop> {
-        if child.index() >= self.threads.len() {
+        if row_of(child) >= self.threads.len() {
             self.grow_threads(child)?;
         }
         let me = self.enter(t);
-        let child = child.index();
+        let child = row_of(child);
         if child == t {
             return Ok(());
         }
@@ -550,9 +622,9 @@ impl<const W: usize, const F: u8> Core<W, F> {
 
     fn join(&mut self, t: usize, child: ThreadId) -> Result<(), Stop> {
         self.enter(t);
-        match self.threads.get(child.index()) {
+        match self.threads.get(row_of(child)) {
             Some(thread) if thread.number > 0 => {
-                let last = Txn::new(child.index(), thread.number);
+                let last = Txn::new(row_of(child), thread.number);
                 self.edge(last, t)
             }
             _ => Ok(()),
@@ -561,40 +633,39 @@ impl<const W: usize, const F: u8> Core<W, F> {
 
     #[inline]
     fn add_reader(&mut self, readers: Readers, me: Txn) -> Readers {
-        if readers == Readers::NONE || readers.0 >> Txn::NUMBER_BITS == me.thread() as u64 {
+        if readers == Readers::NONE || readers.0 >> Txn::NUMBER_BITS == me.row() as u64 {
             return Readers::one(me);
         }
         self.add_further_reader(readers, me)
     }
 
     fn add_further_reader(&mut self, readers: Readers, me: Txn) -> Readers {
-        let Some(list) = readers.as_list() else {
-            let other = Txn(readers.0);
-            if self.is_dead(other) {
-                return Readers::one(me);
+        if let Some(list) = readers.as_list() {
+            if !self.readers.replace(list, me) {
+                let mut all = std::mem::take(&mut self.readers.lists[list]);
+                ReaderLists::prune(&mut all, |txn| self.is_dead(txn));
+                all.push(me);
+                self.readers.lists[list] = all;
             }
-            let list = self.readers.take();
-            self.readers.lists[list].extend([other, me]);
-            return Readers::list(list);
-        };
-        let same_thread = |r: &Txn| r.thread() == me.thread();
-        if let Some(old) = self.readers.lists[list].iter_mut().find(|r| same_thread(r)) {
-            *old = me;
             return readers;
         }
-        if self.readers.lists[list].len() == self.readers.lists[list].capacity() {
-            let mut all = std::mem::take(&mut self.readers.lists[list]);
-            all.retain(|&r| !self.is_dead(r));
-            self.readers.lists[list] = all;
+        let other = Txn(readers.0);
+        if self.is_dead(other) {
+            return Readers::one(me);
         }
-        self.readers.lists[list].push(me);
-        readers
+        let list = self.readers.take();
+        for txn in [other, me] {
+            if !self.readers.replace(list, txn) {
+                self.readers.lists[list].push(txn);
+            }
+        }
+        Readers::list(list)
     }
 
     /// Whether no open transaction reaches `txn`: then none ever will.
     fn is_dead(&self, txn: Txn) -> bool {
-        let row = txn.thread() * Self::STRIDE;
-        self.threads[txn.thread()].ancestors.iter().all(|u| self.first[row + u] > txn.number())
+        let row = txn.row() * Self::STRIDE;
+        self.threads[txn.row()].ancestors.iter().all(|u| self.first[row + u] > txn.number())
     }
 
     fn widen<const V: usize>(&mut self) -> Core<V, F> {
@@ -616,28 +687,76 @@ impl<const W: usize, const F: u8> Core<W, F> {
 
 impl<const W: usize> Thread<W> {
     fn widen<const V: usize>(&self) -> Thread<V> {
-        let mut ancestors = Columns::EMPTY;
-        ancestors.0[..W].copy_from_slice(&self.ancestors.0);
-        Thread { ancestors, number: self.number, depth: self.depth, column: self.column }
+        let widen = |columns: &Columns<W>| {
+            let mut wide = Columns::EMPTY;
+            wide.0[..W].copy_from_slice(&columns.0);
+            wide
+        };
+        Thread {
+            ancestors: widen(&self.ancestors),
+            number: self.number,
+            alive_from: self.alive_from,
+            own: widen(&self.own),
+            depth: self.depth,
+            column: self.column,
+        }
     }
 }
 
-const VARS: bool = true;
-const LOCKS: bool = false;
+/// Variables and locks are numbered apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Table {
+    Vars,
+    Locks,
+}
+
+/// An operation that reads or writes a location.
+#[derive(Clone, Copy, Debug)]
+struct Touch {
+    table: Table,
+    index: usize,
+    writes: bool,
+}
+
+impl Touch {
+    /// By [`Op::code`]. A table, because a jump by the kind of operation is what processors predict
+    /// worst in a trace.
+    const KINDS: [Option<(Table, bool)>; Op::CODES] = {
+        let mut kinds = [None; Op::CODES];
+        let (var, lock) = (VarId(0), LockId(0));
+        kinds[Op::read(var).code()] = Some((Table::Vars, false));
+        kinds[Op::write(var).code()] = Some((Table::Vars, true));
+        kinds[Op::acquire(lock).code()] = Some((Table::Locks, true));
+        kinds[Op::release(lock).code()] = Some((Table::Locks, true));
+        kinds[Op::Wait { lock }.code()] = Some((Table::Locks, true));
+        kinds[Op::Resume { lock }.code()] = Some((Table::Locks, true));
+        kinds
+    };
+
+    #[inline]
+    fn of(op: &Op) -> Option<Self> {
+        let (table, writes) = Self::KINDS[op.code()]?;
+        Some(Self { table, index: op.target() as usize, writes: writes & !op.is_shared() })
+    }
+}
 
 #[cold]
 fn grow(locations: &mut Vec<Location>, index: usize) {
     locations.resize(index + 1, Location::default());
 }
 
-/// Lists of readers, recycled.
+/// Lists of readers, recycled. At most one transaction a thread, its last.
 #[derive(Debug, Default)]
 struct ReaderLists {
+    /// Up to [`ReaderLists::PLACES`] the place of a reader is its row; rows beyond follow as they come.
     lists: Vec<Vec<Txn>>,
     free: Vec<usize>,
 }
 
 impl ReaderLists {
+    /// Rows with a place of their own, where they are found without a search.
+    const PLACES: usize = 64;
+
     fn take(&mut self) -> usize {
         self.free.pop().unwrap_or_else(|| {
             self.lists.push(Vec::new());
@@ -648,5 +767,38 @@ impl ReaderLists {
     fn release(&mut self, list: usize) {
         self.lists[list].clear();
         self.free.push(list);
+    }
+
+    /// Puts `me` where its thread has its place; `false` if it has none yet.
+    #[inline]
+    fn replace(&mut self, list: usize, me: Txn) -> bool {
+        let list = &mut self.lists[list];
+        let row = me.row();
+        let needed = Self::PLACES.min(row + 1);
+        if list.len() < needed {
+            list.resize(needed, Txn::NONE);
+        }
+        if row < Self::PLACES {
+            list[row] = me;
+            return true;
+        }
+        match list[Self::PLACES..].iter_mut().find(|other| other.row() == row) {
+            Some(old) => {
+                *old = me;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Makes room, if `list` would have to grow, by dropping what is dead behind the places.
+    fn prune(list: &mut Vec<Txn>, is_dead: impl Fn(Txn) -> bool) {
+        if list.len() == list.capacity() {
+            let mut at = 0;
+            list.retain(|&txn| {
+                at += 1;
+                at <= Self::PLACES || !is_dead(txn)
+            });
+        }
     }
 }

@@ -15,10 +15,15 @@
 //! shared side). Re-entrance needs no filter: nobody else can touch the lock between the outer
 //! acquire and the outer release, so the inner ones add no edge.
 
+pub mod aerodrome;
 mod arrivals;
+pub mod atomizer;
 pub mod block_filter;
+pub mod eraser;
 pub mod fast;
+mod lockset;
 pub mod outcome;
+pub mod two_pass;
 pub mod velodrome;
 
 use std::ops::ControlFlow;

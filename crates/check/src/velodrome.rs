@@ -243,7 +243,7 @@ impl Velodrome {
         }
         if readers.len() == readers.capacity() {
             let mut all = std::mem::take(readers);
-            all.retain(|r| self.is_alive(r));
+            all.retain(|r| self.may_be_alive(r));
             self.location(index, why).readers = all;
         }
         self.location(index, why).readers.push(*me);
@@ -251,7 +251,7 @@ impl Velodrome {
 
     fn write(&mut self, me: &Access, index: usize, why: Why) {
         let location = self.location(index, why);
-        let before = std::mem::replace(&mut location.writer, Some(*me));
+        let before = location.writer.replace(*me);
         if let Some(writer) = before {
             self.edge(&writer, me, why);
         }
@@ -262,11 +262,12 @@ impl Velodrome {
         }
     }
 
-    /// Whether an open block reaches the access; what none reaches now, none ever will. Both
-    /// matrices count: an edge that closed a cycle is only in the one over operations.
-    fn is_alive(&self, access: &Access) -> bool {
-        self.transactions.is_after_any(access.thread(), access.txn.begin)
-            || self.blocks.is_after_any(access.thread(), access.at)
+    /// Whether an open block may reach the access. Both matrices count: an edge that closed a cycle
+    /// is only in the one over operations.
+    #[inline]
+    fn may_be_alive(&self, access: &Access) -> bool {
+        self.transactions.may_be_alive(access.thread(), access.txn.begin)
+            || self.blocks.may_be_alive(access.thread(), access.at)
     }
 
     fn fork(&mut self, me: &Access, child: ThreadId) {
@@ -292,13 +293,16 @@ impl Velodrome {
         let theirs = self.transactions.known(source);
         let thread = &self.threads[t];
         let open = !thread.stack.is_empty();
-        if theirs.exceeds(self.transactions.known(t))
-            || open && theirs.contains(thread.column as usize)
+        if self.transactions.may_be_alive(source, from.txn.begin)
+            && (theirs.exceeds(self.transactions.known(t))
+                || open && theirs.contains(thread.column as usize))
         {
             self.order_transactions(&Hop { from: *from, to: *to, why });
         }
         let theirs = self.blocks.known(source);
-        if theirs.exceeds(self.blocks.known(t)) || theirs.meets(&self.threads[t].unrefuted) {
+        if self.blocks.may_be_alive(source, from.at)
+            && (theirs.exceeds(self.blocks.known(t)) || theirs.meets(&self.threads[t].unrefuted))
+        {
             self.order_operations(&Hop { from: *from, to: *to, why });
         }
     }
@@ -322,7 +326,9 @@ impl Velodrome {
                 gained.push(u);
             }
         }
-        if open && !gained.is_empty() {
+        if gained.is_empty() {
+            self.transactions.raise_alive_from(source);
+        } else if open {
             self.transactions.spread(column, &gained);
         }
     }
@@ -337,10 +343,15 @@ impl Velodrome {
             }
         }
         let arrival = Arrival { since: hop.to.at, hop: Some(*hop) };
+        let mut gained = false;
         for block in self.blocks.known(source).select(self.blocks.known(t), false) {
             if self.blocks.is_after(source, block, hop.from.at) {
                 self.blocks.learn(t, block, arrival);
+                gained = true;
             }
+        }
+        if !gained {
+            self.blocks.raise_alive_from(source);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Traces that are easy to get wrong, each named after the error it would show. All exact checkers
 //! run all of them.
 
+use untorn_check::aerodrome::AeroDrome;
 use untorn_check::fast::Fast;
 use untorn_check::velodrome::Velodrome;
 use untorn_check::{Checker, Outcome, Verdict};
@@ -25,6 +26,8 @@ fn expect(expected: Option<u64>, text: &str) {
     assert_eq!(first_violation(&trace.events).map(|at| at.0), expected, "oracle");
     assert_eq!(at(&run(Fast::new(), &trace)), expected, "fast");
     assert_eq!(at(&run(Velodrome::new(), &trace)), expected, "velodrome");
+    let aerodrome = at(&run(AeroDrome::new(), &trace));
+    assert_eq!(aerodrome.is_some(), expected.is_some(), "aerodrome");
 }
 
 #[test]

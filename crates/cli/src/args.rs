@@ -24,14 +24,14 @@ Examples:
 /// proves it.
 #[derive(Parser, Debug)]
 #[command(name = "untorn", version, arg_required_else_help = true)]
-#[command(after_help = const_format(EXAMPLES, EXIT_CODES))]
+#[command(after_help = sections(EXAMPLES, EXIT_CODES))]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
 
 /// Two sections below each other.
-fn const_format(first: &str, second: &str) -> String {
+fn sections(first: &str, second: &str) -> String {
     format!("{first}\n\n{second}")
 }
 
@@ -45,7 +45,7 @@ pub enum Command {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = const_format(
+#[command(after_help = sections(
     "\
 Without --with, the fast checker decides; if it finds a violation, Velodrome reads the trace once
 more and explains each torn block. A trace from standard input is read by Velodrome at once.
@@ -111,9 +111,9 @@ pub enum CheckerName {
     Velodrome,
     /// Exact verdict by vector clocks
     Aerodrome,
-    /// Warns of blocks that look reducible to nothing; may be wrong
+    /// Warns of blocks that do not acquire, take one step, and release; may be wrong
     Atomizer,
-    /// Warns of variables that no lock protects; may be wrong
+    /// Warns of variables that no lock protects throughout; may be wrong
     Eraser,
     /// Finds suspicious transactions cheaply, then checks only these; reads the trace twice
     TwoPass,
@@ -204,17 +204,17 @@ Examples:
   untorn trace generate mix --events 5000000 --threads 8 -o mix.std
   untorn trace generate small --violation -o - --to std | untorn analyze -")]
 pub struct GenerateArgs {
-    /// mix, small, large, local, hold, manyvars or pipe
-    #[arg(value_name = "SHAPE")]
-    pub shape: String,
+    /// What the trace looks like
+    #[arg(value_enum, value_name = "SHAPE")]
+    pub shape: ShapeName,
 
     /// How many events
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub events: u64,
 
-    /// How many threads
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=65_536))]
-    pub threads: u32,
+    /// How many threads [default: 8, for pipe 64]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<u32>,
 
     /// Chooses one of the traces of this shape
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -231,6 +231,24 @@ pub struct GenerateArgs {
     /// The format to write
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: Option<FormatName>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum ShapeName {
+    /// Long, short and nested blocks, shared and local variables
+    Mix,
+    /// Blocks of one to three accesses
+    Small,
+    /// Blocks of about two hundred accesses
+    Large,
+    /// Almost all accesses are to variables of the own thread
+    Local,
+    /// One block stays open for the whole trace
+    Hold,
+    /// A million variables
+    Manyvars,
+    /// Every transaction reads what the still open ones before it wrote
+    Pipe,
 }
 
 #[derive(Args, Debug)]
@@ -259,7 +277,7 @@ pub struct CutArgs {
 
     /// The format to write
     #[arg(long, value_enum, value_name = "FORMAT")]
-    pub out_format: Option<FormatName>,
+    pub to_format: Option<FormatName>,
 
     #[command(flatten)]
     pub input: InputArgs,

@@ -75,7 +75,9 @@ impl Gatherer {
         };
         for (v, violation) in violations.iter().enumerate() {
             let transactions = &violation.cycle.transactions;
-            gatherer.contexts.push(Context { blocks: vec![Vec::new(); transactions.len()], around: Vec::new() });
+            gatherer
+                .contexts
+                .push(Context { blocks: vec![Vec::new(); transactions.len()], around: Vec::new() });
             for (t, transaction) in transactions.iter().enumerate() {
                 if let Some(block) = transaction.block {
                     gatherer.begins.entry(block.begin).or_default().push((v, t));
@@ -102,7 +104,11 @@ impl Gatherer {
         for (i, event) in batch.iter().enumerate() {
             self.event(EventIdx(first.0 + i as u64), event);
         }
-        if self.steps.is_empty() && self.open == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.steps.is_empty() && self.open == 0 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 
     /// The contexts, in the order of the violations.
@@ -124,7 +130,8 @@ impl Gatherer {
             let block = Block { label, site: event.site, begin: at };
             thread.stack.push(Open { block, recorded: Vec::new() });
         }
-        while let Some(&(_, violation, transaction)) = self.steps.last().filter(|step| step.0 == at) {
+        while let Some(&(_, violation, transaction)) = self.steps.last().filter(|step| step.0 == at)
+        {
             self.steps.pop();
             self.record(event.thread, violation, transaction);
         }
@@ -186,5 +193,68 @@ impl Targets {
             | Op::Resume { lock } => self.locks.contains(&lock),
             _ => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use untorn_check::velodrome::Velodrome;
+    use untorn_check::{Checker, Outcome};
+    use untorn_testkit::script;
+
+    use super::*;
+
+    fn violations(events: &[Event]) -> Vec<Violation> {
+        let mut checker = Velodrome::new();
+        let _ = checker.events(EventIdx(0), events);
+        let Outcome { violations, .. } = checker.finish();
+        violations
+    }
+
+    fn gather(text: &str) -> (Vec<Violation>, Vec<Context>) {
+        let events = script(text).events;
+        let violations = violations(&events);
+        let mut gatherer = Gatherer::new(&violations);
+        // One event a batch: nothing may depend on how the trace is cut.
+        for (i, event) in events.iter().enumerate() {
+            let _ = gatherer.events(EventIdx(i as u64), std::slice::from_ref(event));
+        }
+        (violations, gatherer.finish())
+    }
+
+    #[test]
+    fn nested_blocks_and_their_ends_are_found() {
+        let (violations, contexts) = gather(
+            "A begin p; A begin q; A r(x); A begin r; B w(x); A w(x); A end r; A end q; A end p",
+        );
+        assert_eq!(violations.len(), 1);
+        let blocks = &contexts[0].blocks[0];
+        let shape: Vec<_> =
+            blocks.iter().map(|e| (e.block.begin.0, e.end.map(|end| end.0), e.depth)).collect();
+        assert_eq!(shape, [(0, Some(8), 0), (1, Some(7), 1), (3, Some(6), 2)]);
+        assert!(contexts[0].blocks[1].is_empty(), "the write of B is outside of every block");
+    }
+
+    #[test]
+    fn accesses_of_the_same_variable_are_kept() {
+        let (_, contexts) = gather(
+            "A begin f; A r(x); B begin f; B r(x); B r(z); B w(x); B end f; A w(x); A end f",
+        );
+        let around: Vec<_> = contexts[0].around.iter().map(|(t, step)| (*t, step.at.0)).collect();
+        assert_eq!(around, [(0, 1), (1, 3), (1, 5), (0, 7)]);
+    }
+
+    #[test]
+    fn a_block_without_an_end_stays_open() {
+        let (_, contexts) = gather("A begin f; A r(x); B w(x); A w(x)");
+        assert_eq!(contexts[0].blocks[0][0].end, None);
+    }
+
+    #[test]
+    fn the_reading_ends_when_nothing_is_left() {
+        let events = script("A begin f; A r(x); B w(x); A w(x); A end f; A w(x); B w(x)").events;
+        let mut gatherer = Gatherer::new(&violations(&events));
+        assert!(gatherer.events(EventIdx(0), &events[..4]).is_continue());
+        assert!(gatherer.events(EventIdx(4), &events[4..5]).is_break());
     }
 }

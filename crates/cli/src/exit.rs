@@ -44,6 +44,16 @@ impl Failure {
         Self { exit: Exit::CouldNotRun, ..Self::input(what) }
     }
 
+    /// Nobody is left to tell: the reader of our output has gone.
+    pub fn silent() -> Self {
+        Self { exit: Exit::Clean, ..Self::input("") }
+    }
+
+    /// Whether there is something to say.
+    pub fn is_silent(&self) -> bool {
+        self.what.is_empty()
+    }
+
     /// Adds a line about what to do now.
     #[must_use]
     pub fn way_out(mut self, text: impl Into<String>) -> Self {

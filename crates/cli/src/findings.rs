@@ -29,8 +29,7 @@ pub fn finding(violation: &Violation, context: Option<&Context>, tables: &Tables
             ..Operation::new(step.at, &step.event, tables)
         })
         .collect();
-    let transactions =
-        (0..count).map(|i| transaction(violation, i, context, tables)).collect();
+    let transactions = (0..count).map(|i| transaction(violation, i, context, tables)).collect();
     Finding::new(transactions, operations, edges, violation.occurrences)
 }
 
@@ -50,7 +49,7 @@ fn transaction(
         .iter()
         .map(|Extent { block, end, depth }| report::Block {
             name: tables.block_name(block.label, block.site),
-            place: tables.site_text(block.site),
+            place: untorn_report::operation::place(block.site, tables),
             begin: block.begin.0,
             end: end.map(|end| end.0),
             depth: *depth,
@@ -66,13 +65,14 @@ fn known_extents(violation: &Violation, index: usize) -> Vec<Extent> {
     let own = violation.cycle.transactions[index];
     let mut blocks: Vec<Block> = own.block.into_iter().collect();
     if index == 0 {
-        blocks.extend(violation.refuted.iter().filter(|block| Some(block.begin) != own.block.map(|b| b.begin)));
+        blocks.extend(
+            violation
+                .refuted
+                .iter()
+                .filter(|block| Some(block.begin) != own.block.map(|b| b.begin)),
+        );
     }
-    blocks
-        .into_iter()
-        .zip(0..)
-        .map(|(block, depth)| Extent { block, end: None, depth })
-        .collect()
+    blocks.into_iter().zip(0..).map(|(block, depth)| Extent { block, end: None, depth }).collect()
 }
 
 fn why(why: Why) -> report::Why {

@@ -1,3 +1,56 @@
 //! `untorn`: arguments become a config, the config a call, the outcome an exit code.
 
-fn main() {}
+mod analyze;
+mod args;
+mod checkers;
+mod config;
+mod console;
+mod context;
+mod exit;
+mod files;
+mod findings;
+mod reading;
+mod summary;
+mod trace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use exit::{Exit, Result};
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            if !failure.is_silent() {
+                console::complain(&failure.to_string());
+            }
+            failure.exit.into()
+        }
+    }
+}
+
+fn run() -> Result<Exit> {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(answer) => return usage(&answer),
+    };
+    match cli.command {
+        Command::Analyze(args) => analyze::run(&config::Analyze::new(args)?),
+        Command::Trace(command) => trace::run(command),
+    }
+}
+
+/// What clap wants to say: help and version are results, the rest are errors of usage.
+fn usage(answer: &clap::Error) -> Result<Exit> {
+    if answer.use_stderr() {
+        let text = answer.to_string();
+        let name = if text.starts_with("error:") { "untorn: " } else { "" };
+        console::complain(&format!("{name}{}", text.trim_end()));
+        return Ok(Exit::BadInput);
+    }
+    console::Console::plain().put(&answer.to_string())?;
+    Ok(Exit::Clean)
+}

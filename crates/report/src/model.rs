@@ -121,8 +121,8 @@ pub enum NoteKind {
     Invisible,
     /// The trace could be read only once, so that part of the picture is missing.
     NoContext,
-    /// The findings are more than are shown.
-    Folded,
+    /// The reading stopped at the first violation.
+    Partial,
 }
 
 /// A cycle of transactions, with the blocks it refutes.

@@ -1,7 +1,7 @@
 //! One event of a trace, with its names, as a report shows it.
 
 use serde::{Deserialize, Serialize};
-use untorn_trace::{Access, Event, EventIdx, Hold, Op, SiteId, Tables, VarId, show_value};
+use untorn_trace::{Access, Event, EventIdx, Hold, Op, SiteId, Tables, show_value};
 
 use crate::text::{ellipsis, middle_ellipsis, plain, width};
 
@@ -50,6 +50,29 @@ pub enum Action {
 }
 
 impl Action {
+    /// The kind of an operation.
+    pub fn of(op: Op) -> Self {
+        match op {
+            Op::Read { .. } => Self::Read,
+            Op::Write { .. } => Self::Write,
+            Op::Acquire { .. } => Self::Acquire,
+            Op::Release { .. } => Self::Release,
+            Op::Request { .. } => Self::Request,
+            Op::Wait { .. } => Self::Wait,
+            Op::Resume { .. } => Self::Resume,
+            Op::Notify { all: false, .. } => Self::Notify,
+            Op::Notify { all: true, .. } => Self::NotifyAll,
+            Op::Fork { .. } => Self::Fork,
+            Op::Join { .. } => Self::Join,
+            Op::Begin { .. } => Self::Begin,
+            Op::End { .. } => Self::End,
+            Op::Branch { .. } => Self::Branch,
+            Op::Call { .. } => Self::Call,
+            Op::Return { .. } => Self::Return,
+            Op::Input { .. } => Self::Input,
+        }
+    }
+
     /// The word for what happens: `read`.
     pub fn verb(self) -> &'static str {
         match self {
@@ -99,14 +122,14 @@ impl Action {
 impl Operation {
     /// The event at position `at`, with the names of `tables`.
     pub fn new(at: EventIdx, event: &Event, tables: &Tables) -> Self {
-        let (action, target, manner) = describe(event.op, event.site, tables);
+        let (target, manner) = describe(event.op, event.site, tables);
         let value = event.value().map(|value| show_value(value, value_kind(event.op, tables)));
         Self {
             at: at.0,
             thread: tables.thread_name(event.thread),
             transaction: None,
-            place: tables.site_text(event.site),
-            action,
+            place: place(event.site, tables),
+            action: Action::of(event.op),
             target,
             value,
             manner: manner.map(str::to_owned),
@@ -138,6 +161,13 @@ impl Operation {
     }
 }
 
+/// Where an event or a block stands. RAPID's bare numbers get a word, or nobody knows what they are.
+pub fn place(site: SiteId, tables: &Tables) -> String {
+    let text = tables.site_text(site);
+    let number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if number { format!("loc {text}") } else { text }
+}
+
 fn value_kind(op: Op, tables: &Tables) -> untorn_trace::ValueKind {
     match op {
         Op::Read { var, .. } | Op::Write { var, .. } => tables.var_facts(var).kind,
@@ -146,41 +176,30 @@ fn value_kind(op: Op, tables: &Tables) -> untorn_trace::ValueKind {
     }
 }
 
-fn describe(op: Op, site: SiteId, tables: &Tables) -> (Action, String, Option<&'static str>) {
-    let var = |var: VarId, access| {
-        let manner = match access {
-            Access::Plain => None,
-            Access::Volatile => Some("volatile"),
-            Access::Update => Some("update"),
-        };
-        (tables.var_name(var), manner)
-    };
-    let lock = |lock| tables.lock_name(lock);
-    let shared = |hold| (hold == Hold::Shared).then_some("shared");
+/// The target of an operation, and how it is done where it is not the plain case.
+fn describe(op: Op, site: SiteId, tables: &Tables) -> (String, Option<&'static str>) {
     let label = |label| tables.labels.get(label).unwrap_or("?").to_owned();
     match op {
-        Op::Read { var: v, access, .. } => {
-            let (name, manner) = var(v, access);
-            (Action::Read, name, manner)
+        Op::Read { var, access, .. } | Op::Write { var, access, .. } => {
+            let manner = match access {
+                Access::Plain => None,
+                Access::Volatile => Some("volatile"),
+                Access::Update => Some("update"),
+            };
+            (tables.var_name(var), manner)
         }
-        Op::Write { var: v, access, .. } => {
-            let (name, manner) = var(v, access);
-            (Action::Write, name, manner)
+        Op::Acquire { lock, hold } | Op::Release { lock, hold } => {
+            (tables.lock_name(lock), (hold == Hold::Shared).then_some("shared"))
         }
-        Op::Acquire { lock: l, hold } => (Action::Acquire, lock(l), shared(hold)),
-        Op::Release { lock: l, hold } => (Action::Release, lock(l), shared(hold)),
-        Op::Request { lock: l } => (Action::Request, lock(l), None),
-        Op::Wait { lock: l } => (Action::Wait, lock(l), None),
-        Op::Resume { lock: l } => (Action::Resume, lock(l), None),
-        Op::Notify { lock: l, all: false } => (Action::Notify, lock(l), None),
-        Op::Notify { lock: l, all: true } => (Action::NotifyAll, lock(l), None),
-        Op::Fork { child } => (Action::Fork, tables.thread_name(child), None),
-        Op::Join { child } => (Action::Join, tables.thread_name(child), None),
-        Op::Begin { label } => (Action::Begin, tables.block_name(label, site), None),
-        Op::End { label } => (Action::End, tables.block_name(label, site), None),
-        Op::Branch { count } => (Action::Branch, format!("{count}×"), None),
-        Op::Call { method, .. } => (Action::Call, label(method), None),
-        Op::Return { method, .. } => (Action::Return, label(method), None),
-        Op::Input { source, .. } => (Action::Input, label(source), None),
+        Op::Request { lock }
+        | Op::Wait { lock }
+        | Op::Resume { lock }
+        | Op::Notify { lock, .. } => (tables.lock_name(lock), None),
+        Op::Fork { child } | Op::Join { child } => (tables.thread_name(child), None),
+        Op::Begin { label } | Op::End { label } => (tables.block_name(label, site), None),
+        Op::Branch { count } => (format!("{count}×"), None),
+        Op::Call { method: name, .. }
+        | Op::Return { method: name, .. }
+        | Op::Input { source: name, .. } => (label(name), None),
     }
 }

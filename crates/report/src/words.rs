@@ -58,7 +58,7 @@ pub fn because(from: &Operation, to: &Operation, why: Why) -> String {
             subject(from, to),
             to.action.past()
         ),
-        Why::Variable | Why::Lock => format!(
+        Why::Variable | Why::Lock | Why::ProgramOrder => format!(
             "{} {} {} before {} {} {}",
             from.thread,
             from.action.past(),
@@ -69,7 +69,6 @@ pub fn because(from: &Operation, to: &Operation, why: Why) -> String {
         ),
         Why::Fork => format!("{} started {}", from.thread, to.thread),
         Why::Join => format!("{} waited for {} to end", to.thread, from.thread),
-        Why::ProgramOrder => format!("{} ran them in this order", from.thread),
     }
 }
 

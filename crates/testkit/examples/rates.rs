@@ -3,7 +3,8 @@
 
 use std::time::Instant;
 
-use untorn_testkit::{Knobs, TraceGen, first_violation};
+use untorn_testkit::{Knobs, Shape, ShapeSource, ShapeSpec, TraceGen, first_violation};
+use untorn_trace::{BATCH, Source};
 
 fn main() {
     let sizes = [
@@ -27,5 +28,16 @@ fn main() {
             start.elapsed() / judged as u32,
             violations as f64 * 100.0 / judged as f64,
         );
+    }
+    for shape in Shape::ALL {
+        let mut source = ShapeSource::new(ShapeSpec::new(shape, 20_000_000)).expect("sound");
+        let mut batch = Vec::with_capacity(BATCH);
+        let start = Instant::now();
+        let mut events = 0;
+        while source.read(&mut batch).is_ok() && !batch.is_empty() {
+            events += batch.len();
+        }
+        let rate = events as f64 / start.elapsed().as_secs_f64() / 1e6;
+        println!("{}: {rate:.0} M events/s", shape.name());
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use untorn_trace::Event;
 
 use crate::random::{Knobs, TraceGen};
+use crate::rings::RingGen;
 use crate::show::show;
 use crate::shrink::shrink_well_formed;
 
@@ -22,16 +23,39 @@ pub fn for_random_traces(
     for seed in seeds {
         let events = traces.generate(seed);
         if let Err(error) = property(events) {
-            let small = shrink_well_formed(events, |candidate| property(candidate).is_err());
-            let small_error = property(&small).expect_err("the shrinker keeps the failure");
-            panic!(
-                "seed {seed} of {knobs:?}: {error}\nshrunk to {} of {} events: {small_error}\n{}",
-                small.len(),
-                events.len(),
-                show(&small),
-            );
+            fail(&format!("seed {seed} of {knobs:?}"), events, &error, property);
         }
     }
+}
+
+/// Checks a property on the ring of every seed: see [`RingGen`].
+///
+/// # Panics
+/// As [`for_random_traces`].
+pub fn for_rings(seeds: Range<u64>, mut property: impl FnMut(&[Event]) -> Result<(), String>) {
+    let mut rings = RingGen::new();
+    for seed in seeds {
+        let events = rings.generate(seed);
+        if let Err(error) = property(events) {
+            fail(&format!("seed {seed} of the rings"), events, &error, property);
+        }
+    }
+}
+
+fn fail(
+    seed: &str,
+    events: &[Event],
+    error: &str,
+    mut property: impl FnMut(&[Event]) -> Result<(), String>,
+) -> ! {
+    let small = shrink_well_formed(events, |candidate| property(candidate).is_err());
+    let small_error = property(&small).err().unwrap_or_else(|| "it comes and goes".to_owned());
+    panic!(
+        "{seed}: {error}\nshrunk to {} of {} events: {small_error}\n{}",
+        small.len(),
+        events.len(),
+        show(&small),
+    );
 }
 
 #[cfg(test)]

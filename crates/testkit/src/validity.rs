@@ -130,3 +130,72 @@ fn innermost(past: &[Event], thread: ThreadId) -> Option<LabelId> {
     }
     open.pop()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use untorn_trace::{SiteId, VarId};
+
+    const L: LockId = LockId(0);
+    const READ: Op = Op::read(VarId(0));
+
+    fn defect_of(steps: &[(u32, Op)]) -> Option<(u64, Defect)> {
+        let event = |&(thread, op)| Event::new(ThreadId(thread), op, SiteId::NONE);
+        let events: Vec<_> = steps.iter().map(event).collect();
+        first_defect(&events).map(|(at, defect)| (at.0, defect))
+    }
+
+    #[test]
+    fn locks() {
+        let acquire = Op::acquire(L);
+        let release = Op::release(L);
+        let share = Op::Acquire { lock: L, hold: Hold::Shared };
+        let unshare = Op::Release { lock: L, hold: Hold::Shared };
+        assert_eq!(defect_of(&[(0, acquire), (0, acquire), (0, release), (0, release)]), None);
+        assert_eq!(defect_of(&[(0, release)]), Some((0, Defect::ReleaseWithoutHold)));
+        assert_eq!(defect_of(&[(0, share), (0, release)]), Some((1, Defect::ReleaseWithoutHold)));
+        assert_eq!(defect_of(&[(0, acquire), (1, acquire)]), Some((1, Defect::HeldTwice)));
+        assert_eq!(defect_of(&[(0, share), (1, acquire)]), Some((1, Defect::HeldTwice)));
+        assert_eq!(defect_of(&[(0, acquire), (1, share)]), Some((1, Defect::HeldTwice)));
+        assert_eq!(defect_of(&[(0, share), (1, share), (0, unshare), (1, unshare)]), None);
+        assert_eq!(defect_of(&[(0, acquire), (0, share), (0, release), (1, share)]), None);
+    }
+
+    #[test]
+    fn waits() {
+        let (acquire, release) = (Op::acquire(L), Op::release(L));
+        let (wait, resume) = (Op::Wait { lock: L }, Op::Resume { lock: L });
+        let handed_over = [(0, acquire), (0, acquire), (0, wait), (1, acquire), (1, release)];
+        let back = [(0, resume), (0, release), (0, release)];
+        assert_eq!(defect_of(&[&handed_over[..], &back].concat()), None);
+        assert_eq!(defect_of(&[(0, wait)]), Some((0, Defect::WaitWithoutHold)));
+        assert_eq!(defect_of(&[(0, resume)]), Some((0, Defect::ResumeWithoutWait)));
+        let acts = [(0, acquire), (0, wait), (0, READ)];
+        assert_eq!(defect_of(&acts), Some((2, Defect::ActsWhileWaiting)));
+        let too_early = [(0, acquire), (0, wait), (1, acquire), (0, resume)];
+        assert_eq!(defect_of(&too_early), Some((3, Defect::HeldTwice)));
+    }
+
+    #[test]
+    fn blocks_end_in_order() {
+        let begin = |label| Op::Begin { label: LabelId(label) };
+        let end = |label| Op::End { label: LabelId(label) };
+        let bare = Op::End { label: LabelId::NONE };
+        assert_eq!(defect_of(&[(0, begin(1)), (0, begin(2)), (0, bare), (0, end(1))]), None);
+        assert_eq!(defect_of(&[(0, begin(1)), (1, bare)]), Some((1, Defect::EndWithoutBegin)));
+        let crossed = [(0, begin(1)), (0, begin(2)), (0, end(1))];
+        assert_eq!(defect_of(&crossed), Some((2, Defect::EndOfOtherBlock)));
+    }
+
+    #[test]
+    fn threads() {
+        let fork = |child| Op::Fork { child: ThreadId(child) };
+        let join = |child| Op::Join { child: ThreadId(child) };
+        assert_eq!(defect_of(&[(0, fork(1)), (1, READ), (0, join(1)), (2, join(1))]), None);
+        assert_eq!(defect_of(&[(0, join(1)), (1, READ)]), Some((1, Defect::AfterJoin)));
+        assert_eq!(defect_of(&[(0, fork(1)), (2, fork(1))]), Some((1, Defect::ForkedTwice)));
+        assert_eq!(defect_of(&[(1, READ), (0, fork(1))]), Some((1, Defect::ForkedLate)));
+        assert_eq!(defect_of(&[(0, fork(0))]), Some((0, Defect::Itself)));
+        assert_eq!(defect_of(&[(0, join(0))]), Some((0, Defect::Itself)));
+    }
+}

@@ -192,6 +192,40 @@ impl Op {
         self
     }
 
+    /// A number for the kind of operation, for tables indexed by it; see [`Op::CODES`]. Compiles to
+    /// a single load.
+    #[inline]
+    pub const fn code(&self) -> usize {
+        match self {
+            Self::Read { .. } => 0,
+            Self::Write { .. } => 1,
+            Self::Acquire { .. } => 2,
+            Self::Release { .. } => 3,
+            Self::Request { .. } => 4,
+            Self::Wait { .. } => 5,
+            Self::Resume { .. } => 6,
+            Self::Notify { .. } => 7,
+            Self::Fork { .. } => 8,
+            Self::Join { .. } => 9,
+            Self::Begin { .. } => 10,
+            Self::End { .. } => 11,
+            Self::Branch { .. } => 12,
+            Self::Call { .. } => 13,
+            Self::Return { .. } => 14,
+            Self::Input { .. } => 15,
+        }
+    }
+
+    /// How many kinds of operations there are; every [`Op::code`] is below.
+    pub const CODES: usize = 16;
+
+    /// Whether a lock is taken or given back on its shared side.
+    #[inline]
+    pub const fn is_shared(&self) -> bool {
+        let (Self::Acquire { hold, .. } | Self::Release { hold, .. }) = self else { return false };
+        matches!(hold, Hold::Shared)
+    }
+
     /// The 32-bit id or number that the operation is about: a variable, lock, thread, label, count.
     #[inline]
     pub const fn target(&self) -> u32 {

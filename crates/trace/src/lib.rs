@@ -13,5 +13,5 @@ pub mod validate;
 pub use event::{Access, Event, Hold, Op, Value, ValueKind};
 pub use formats::Format;
 pub use ids::{EventIdx, LabelId, LockId, SiteId, SymbolId, ThreadId, VarId};
-pub use source::{BATCH, Notes, Sink, Source, Strictness, Trace, TraceError};
+pub use source::{BATCH, Lossy, Notes, Sink, Source, Strictness, Trace, TraceError};
 pub use tables::{NameTable, RunMeta, Site, SiteTable, Tables, VarFacts, show_value};

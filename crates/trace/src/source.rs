@@ -1,6 +1,6 @@
 //! Where events come from and go to: two small traits, and what every reader has to confess.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::event::Event;
 use crate::tables::Tables;
@@ -61,6 +61,9 @@ impl Notes {
 pub enum TraceError {
     #[error("{}: {reason}", path.display())]
     File { path: PathBuf, reason: String },
+    /// A fault at a line of a named file.
+    #[error("{}:{line}: {reason}", path.display())]
+    FileLine { path: PathBuf, line: u64, reason: String },
     /// A fault at a line of a text format, counted from 1.
     #[error("line {line}: {reason}")]
     Line { line: u64, reason: String },
@@ -69,6 +72,19 @@ pub enum TraceError {
     Byte { offset: u64, reason: String },
     #[error("{0}")]
     Other(String),
+}
+
+impl TraceError {
+    /// The same error, saying in which file. One that says so already stays as it is.
+    #[must_use]
+    pub fn in_file(self, path: &Path) -> Self {
+        let path = path.to_owned();
+        match self {
+            Self::File { .. } | Self::FileLine { .. } => self,
+            Self::Line { line, reason } => Self::FileLine { path, line, reason },
+            Self::Byte { .. } | Self::Other(_) => Self::File { path, reason: self.to_string() },
+        }
+    }
 }
 
 impl From<std::io::Error> for TraceError {
@@ -83,6 +99,58 @@ pub trait Sink {
     fn write(&mut self, tables: &Tables, events: &[Event]) -> Result<(), TraceError>;
 
     fn finish(&mut self, tables: &Tables) -> Result<(), TraceError>;
+
+    /// What the format had no words for; none if it can say everything.
+    fn lossy(&self) -> Option<&Lossy> {
+        None
+    }
+}
+
+/// What a writer dropped or changed because its format cannot say it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Lossy {
+    /// Values dropped.
+    pub values: u64,
+    /// Volatile accesses and updates, written as plain ones.
+    pub accesses: u64,
+    /// Shared holds, written as exclusive ones.
+    pub shared_holds: u64,
+    /// Waits and returns from them, written as releases and acquires.
+    pub waits: u64,
+    /// Notifications dropped.
+    pub notifications: u64,
+    /// Branch events dropped.
+    pub branches: u64,
+    /// Calls and returns dropped.
+    pub calls: u64,
+    /// Inputs dropped.
+    pub inputs: u64,
+    /// Names written in another way, because they contain what is forbidden or are not unique.
+    pub names: u64,
+}
+
+impl Lossy {
+    /// Whether everything was written as it was.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What was lost, in words, and how often; only what was lost at all.
+    pub fn entries(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        [
+            ("values dropped", self.values),
+            ("volatile or atomic accesses written as plain ones", self.accesses),
+            ("shared holds written as exclusive ones", self.shared_holds),
+            ("waits written as releases and acquires", self.waits),
+            ("notifications dropped", self.notifications),
+            ("branch events dropped", self.branches),
+            ("calls and returns dropped", self.calls),
+            ("inputs dropped", self.inputs),
+            ("names changed", self.names),
+        ]
+        .into_iter()
+        .filter(|&(_, count)| count > 0)
+    }
 }
 
 /// A whole trace in memory, for small traces and tests.

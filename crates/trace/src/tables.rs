@@ -16,15 +16,24 @@ use crate::ids::{LabelId, LockId, SiteId, SymbolId, ThreadId, VarId};
 pub struct NameTable<Id> {
     bytes: String,
     /// `ends[i]` is where name `i` ends in `bytes`; names are contiguous.
-    ends: Vec<u32>,
-    /// Finds the id of a name that was interned; pushed duplicates are found by their first id.
+    ends: Vec<u64>,
+    /// Finds the id of a name; of several with the same name, the first.
     index: HashTable<u32>,
+    /// Names in `index`: it is brought up to date when it is needed, which for a file that numbers
+    /// its names itself is never.
+    indexed: usize,
     id: PhantomData<Id>,
 }
 
 impl<Id> Default for NameTable<Id> {
     fn default() -> Self {
-        Self { bytes: String::new(), ends: Vec::new(), index: HashTable::new(), id: PhantomData }
+        Self {
+            bytes: String::new(),
+            ends: Vec::new(),
+            index: HashTable::new(),
+            indexed: 0,
+            id: PhantomData,
+        }
     }
 }
 
@@ -39,25 +48,36 @@ impl<Id: From<u32> + Into<u32> + Copy> NameTable<Id> {
 
     /// The name of `id`; `None` if the table does not know it.
     pub fn get(&self, id: Id) -> Option<&str> {
-        self.at(id.into() as usize)
-    }
-
-    fn at(&self, index: usize) -> Option<&str> {
-        let end = *self.ends.get(index)? as usize;
-        let start = if index == 0 { 0 } else { self.ends[index - 1] as usize };
-        Some(&self.bytes[start..end])
+        let index = id.into() as usize;
+        (index < self.len()).then(|| name_at(&self.bytes, &self.ends, index))
     }
 
     /// The id of `name`, if some entry has that name.
-    pub fn find(&self, name: &str) -> Option<Id> {
+    pub fn find(&mut self, name: &str) -> Option<Id> {
+        while self.indexed < self.len() {
+            self.index_next();
+        }
+        self.indexed_id(name).map(Id::from)
+    }
+
+    fn indexed_id(&self, name: &str) -> Option<u32> {
         let hash = FxBuildHasher.hash_one(name);
-        self.index.find(hash, |&i| self.at(i as usize) == Some(name)).map(|&i| i.into())
+        let same = |&i: &u32| name_at(&self.bytes, &self.ends, i as usize) == name;
+        self.index.find(hash, same).copied()
+    }
+
+    fn index_next(&mut self) {
+        let Self { bytes, ends, index, indexed, .. } = self;
+        let at = |i: u32| name_at(bytes, ends, i as usize);
+        let (new, name) = (*indexed as u32, name_at(bytes, ends, *indexed));
+        let hash = FxBuildHasher.hash_one(name);
+        if index.find(hash, |&i| at(i) == name).is_none() {
+            index.insert_unique(hash, new, |&i| FxBuildHasher.hash_one(at(i)));
+        }
+        *indexed += 1;
     }
 
     /// The id of `name`, adding it if it is new.
-    ///
-    /// # Panics
-    /// If the names of one table take more than 4 GiB.
     pub fn intern(&mut self, name: &str) -> Id {
         self.find(name).unwrap_or_else(|| self.push(name))
     }
@@ -65,26 +85,22 @@ impl<Id: From<u32> + Into<u32> + Copy> NameTable<Id> {
     /// Adds an entry even if another one has the same name (two objects may print alike).
     ///
     /// # Panics
-    /// If the names of one table take more than 4 GiB.
+    /// If a table outgrows 32 bits, for which memory ends first.
     pub fn push(&mut self, name: &str) -> Id {
-        let index = u32::try_from(self.ends.len()).expect("fewer than 2^32 names");
+        let id = u32::try_from(self.ends.len()).expect("fewer than 2^32 names");
         self.bytes.push_str(name);
-        self.ends.push(u32::try_from(self.bytes.len()).expect("names of one kind fit 4 GiB"));
-        let hash = FxBuildHasher.hash_one(name);
-        let Self { bytes, ends, index: table, .. } = self;
-        let at = |i: u32| {
-            let start = if i == 0 { 0 } else { ends[i as usize - 1] as usize };
-            &bytes[start..ends[i as usize] as usize]
-        };
-        if table.find(hash, |&i| at(i) == name).is_none() {
-            table.insert_unique(hash, index, |&i| FxBuildHasher.hash_one(at(i)));
-        }
-        index.into()
+        self.ends.push(self.bytes.len() as u64);
+        id.into()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        (0..self.len()).map(|i| self.at(i).expect("index below len"))
+        (0..self.len()).map(|i| name_at(&self.bytes, &self.ends, i))
     }
+}
+
+fn name_at<'a>(bytes: &'a str, ends: &[u64], index: usize) -> &'a str {
+    let start = if index == 0 { 0 } else { ends[index - 1] as usize };
+    &bytes[start..ends[index] as usize]
 }
 
 /// A place in the source. Empty text and line 0 mean "not known".

@@ -368,7 +368,7 @@ fn threads(finding: &Finding) -> Vec<Lane> {
 }
 
 fn measure(lane: &mut Lane, finding: &Finding, room: Room) {
-    let mut half: f64 = bold(width(&lane.thread).min(room.name) + 2, 13.5) / 2.0;
+    let mut half: f64 = bold(width(&plain(&lane.thread)).min(room.name) + 2, 13.5) / 2.0;
     for (i, operation) in finding.operations.iter().enumerate() {
         if operation.thread == lane.thread {
             lane.pill_half = lane.pill_half.max(pill_half(operation, room));
@@ -385,7 +385,7 @@ fn measure(lane: &mut Lane, finding: &Finding, room: Room) {
         .collect();
     let deepest = blocks.iter().map(|block| block.depth).max().unwrap_or(0);
     for block in &blocks {
-        let name = mono(width(&block.name).min(room.name), 12.0) / 2.0 + 12.0;
+        let name = mono(width(&plain(&block.name)).min(room.name), 12.0) / 2.0 + 12.0;
         half = half.max(name - NESTING * f64::from(deepest - block.depth));
     }
     lane.half = (half + NESTING * f64::from(deepest)).ceil();

@@ -17,21 +17,24 @@
 mod fast;
 mod keys;
 mod line;
+mod write;
 
 use std::io::Read;
 
 use crate::event::{Event, Op};
-use crate::ids::{LabelId, LockId, SiteId, ThreadId, VarId};
-use crate::source::{BATCH, Notes, Source, Strictness, TraceError};
+use crate::ids::{LabelId, SiteId};
+use crate::source::{Notes, Source, Strictness, TraceError};
 use crate::tables::{NameTable, Tables};
 
-use super::window::Window;
-use fast::{BLOCK, Block, Marks};
-use keys::{KeyTable, Kind};
+use super::batch::Batch;
+use super::window::{LONGEST_LINE, Window};
+use fast::{BLOCK, Block, Known, Marks, Splits};
+use keys::Key;
 pub use line::{Line, LineOp};
+pub use write::Writer;
 
-/// The longest line that is read.
-pub const LONGEST_LINE: usize = 1 << 20;
+/// After so many lines with names too long for the narrow fast path, the wide one is used.
+const MOST_MISSES: u32 = 100;
 
 /// Reads STD text.
 #[derive(Debug)]
@@ -40,8 +43,31 @@ pub struct Reader {
     /// Inside a line that is longer than allowed and is being passed over.
     in_long_line: bool,
     marks: Marks,
+    path: FastPath,
     lines: LineReader,
     failed: Option<TraceError>,
+}
+
+/// How long the names are that the fast path knows.
+#[derive(Debug)]
+enum FastPath {
+    Narrow(Path<u64>),
+    Wide(Path<u128>),
+}
+
+/// The fast path for names of one length.
+#[derive(Debug)]
+struct Path<K> {
+    known: Known<K>,
+    splits: Splits<K>,
+    /// Lines it left to the slow path although it had met all their texts.
+    misses: u32,
+}
+
+impl<K: Key> Path<K> {
+    fn new() -> Self {
+        Self { known: Known::new(), splits: Splits::new(), misses: 0 }
+    }
 }
 
 impl Reader {
@@ -56,9 +82,15 @@ impl Reader {
     }
 
     fn over(window: Window, strictness: Strictness) -> Self {
-        let lines =
-            LineReader { names: Names::new(), strictness, count: 0, notes: Notes::default() };
-        Self { window, in_long_line: false, marks: Marks::new(), lines, failed: None }
+        let names = Names::default();
+        Self {
+            window,
+            in_long_line: false,
+            marks: Marks::new(),
+            path: FastPath::Narrow(Path::new()),
+            lines: LineReader { names, strictness, count: 0, notes: Notes::default() },
+            failed: None,
+        }
     }
 
     /// Takes a step towards the end of the input; says `false` when it is there.
@@ -79,14 +111,24 @@ impl Reader {
             self.window.consume(used);
             return Ok(true);
         }
-        let used = match bytes.first_chunk() {
-            Some(block) => self.lines.read_block(block, &mut self.marks, batch)?,
+        let mut padded;
+        let block = match bytes.first_chunk() {
+            Some(block) => block,
             None => {
-                let mut block = [0; size_of::<Block>()];
-                block[..bytes.len()].copy_from_slice(bytes);
-                self.lines.read_block(&block, &mut self.marks, batch)?
+                padded = [0; size_of::<Block>()];
+                padded[..bytes.len()].copy_from_slice(bytes);
+                &padded
             }
         };
+        self.marks.find(block);
+        let (lines, marks) = (&mut self.lines, &self.marks);
+        let used = match &mut self.path {
+            FastPath::Narrow(path) => lines.read_block(block, marks, path, batch)?,
+            FastPath::Wide(path) => lines.read_block(block, marks, path, batch)?,
+        };
+        if matches!(&self.path, FastPath::Narrow(path) if path.misses > MOST_MISSES) {
+            self.path = FastPath::Wide(Path::new());
+        }
         if used == 0 {
             return self.long_line(batch);
         }
@@ -99,7 +141,7 @@ impl Reader {
         let (bytes, last) = self.window.rest();
         let allowed = &bytes[..bytes.len().min(LONGEST_LINE + 1)];
         let used = if let Some(end) = allowed.iter().position(|&byte| byte == b'\n') {
-            self.lines.read_line(&bytes[..end], batch)?;
+            self.lines.read_into(&bytes[..end], batch)?;
             end + 1
         } else if bytes.len() > LONGEST_LINE {
             self.lines.count += 1;
@@ -112,7 +154,7 @@ impl Reader {
         } else {
             // What is left of a line in a cut stream may look whole and mean something else.
             if self.window.cut().is_none() {
-                self.lines.read_line(bytes, batch)?;
+                self.lines.read_into(bytes, batch)?;
             }
             bytes.len()
         };
@@ -123,18 +165,10 @@ impl Reader {
 
 impl Source for Reader {
     fn read(&mut self, batch: &mut Vec<Event>) -> Result<(), TraceError> {
-        let mut batch = Batch::over(batch);
-        while self.failed.is_none() && !batch.is_full() {
-            match self.advance(&mut batch) {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(error) => self.failed = Some(error),
-            }
-        }
-        match &self.failed {
-            Some(error) if batch.filled == 0 => Err(error.clone()),
-            _ => Ok(()),
-        }
+        let mut failed = self.failed.take();
+        let result = Batch::fill(batch, &mut failed, |batch| self.advance(batch));
+        self.failed = failed;
+        result
     }
 
     fn tables(&self) -> &Tables {
@@ -143,41 +177,6 @@ impl Source for Reader {
 
     fn notes(&self) -> &Notes {
         &self.lines.notes
-    }
-}
-
-/// A batch being filled. Its vector is as long as a full batch until this is dropped, so that an
-/// event is stored without asking whether there is room.
-struct Batch<'a> {
-    events: &'a mut Vec<Event>,
-    filled: usize,
-}
-
-impl<'a> Batch<'a> {
-    fn over(events: &'a mut Vec<Event>) -> Self {
-        const BLANK: Event = Event::new(ThreadId(0), Op::read(VarId(0)), SiteId::NONE);
-        // A caller that passes the same vector again finds it long enough nearly always.
-        events.resize(BATCH, BLANK);
-        Self { events, filled: 0 }
-    }
-
-    fn is_full(&self) -> bool {
-        self.filled == self.events.len()
-    }
-
-    fn room(&mut self) -> &mut [Event] {
-        &mut self.events[self.filled..]
-    }
-
-    fn push(&mut self, event: Event) {
-        self.events[self.filled] = event;
-        self.filled += 1;
-    }
-}
-
-impl Drop for Batch<'_> {
-    fn drop(&mut self) {
-        self.events.truncate(self.filled);
     }
 }
 
@@ -193,37 +192,51 @@ struct LineReader {
 
 impl LineReader {
     /// Reads the lines that end within `block` until the batch is full. Gives the bytes read.
-    fn read_block(
+    fn read_block<K: Key>(
         &mut self,
         block: &Block,
-        marks: &mut Marks,
+        marks: &Marks,
+        path: &mut Path<K>,
         batch: &mut Batch<'_>,
     ) -> Result<usize, TraceError> {
-        marks.find(block);
+        let Path { known, splits, misses } = path;
         let mut start = 0;
+        splits.find(block, marks, start);
         loop {
-            let count;
-            (count, start) = fast::read_lines(block, marks, start, &self.names.keys, batch.room());
-            batch.filled += count;
+            let (count, end) = splits.resolve(known, batch.room());
+            start = end.map_or(start, |end| end + 1);
+            batch.filled(count);
             self.count += count as u64;
             if batch.is_full() {
                 break;
             }
             let rest = &block[start..BLOCK];
             let Some(length) = rest.iter().position(|&byte| byte == b'\n') else { break };
-            self.read_line(&rest[..length], batch)?;
+            if let Some((line, event)) = self.read_line(&rest[..length])? {
+                batch.push(event);
+                *misses += u32::from(!known.learn(&rest[..length], &line, &event));
+            }
             start += length + 1;
+            if !splits.skip() {
+                splits.find(block, marks, start);
+            }
         }
         Ok(start)
     }
 
-    /// Reads one line of any kind, given without its newline.
-    fn read_line(&mut self, line: &[u8], batch: &mut Batch<'_>) -> Result<(), TraceError> {
+    /// Reads one line of any kind, given without its newline; none if it was passed over.
+    fn read_line<'a>(&mut self, line: &'a [u8]) -> Result<Option<(Line<'a>, Event)>, TraceError> {
         self.count += 1;
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        match Line::parse(line).and_then(|line| self.names.event(&line)) {
-            Ok(event) => batch.push(event),
-            Err(reason) => self.fault(reason)?,
+        match Line::parse(line) {
+            Ok(line) => Ok(Some((line, self.names.event(&line)))),
+            Err(reason) => self.fault(reason).map(|()| None),
+        }
+    }
+
+    fn read_into(&mut self, line: &[u8], batch: &mut Batch<'_>) -> Result<(), TraceError> {
+        if let Some((_, event)) = self.read_line(line)? {
+            batch.push(event);
         }
         Ok(())
     }
@@ -240,104 +253,42 @@ impl LineReader {
 }
 
 /// Gives names their ids.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Names {
     tables: Tables,
-    /// The ids of all names short enough to have a key.
-    keys: KeyTable,
-    /// Locations that are not; `long_sites[i]` is the site of location `i`. Interning a site takes
+    /// Every location met here; `sites[i]` is the site of location `i`. To intern a site takes
     /// several searches, this takes one.
-    long_locs: NameTable<u32>,
-    long_sites: Vec<SiteId>,
-    /// An upper bound on the bytes of all names together.
-    bytes: u64,
+    locs: NameTable<u32>,
+    sites: Vec<SiteId>,
 }
 
 impl Names {
-    /// More than this does not fit the tables.
-    const MOST_BYTES: u64 = u32::MAX as u64;
-
-    fn new() -> Self {
-        let mut keys = KeyTable::new();
-        keys.learn("", Kind::Nothing, LabelId::NONE.0);
-        Self {
-            tables: Tables::default(),
-            keys,
-            long_locs: NameTable::default(),
-            long_sites: Vec::new(),
-            bytes: 0,
-        }
-    }
-
-    fn event(&mut self, line: &Line<'_>) -> Result<Event, String> {
-        let known = self.entries();
-        let length = line.text_length() as u64;
-        if self.bytes + length > Self::MOST_BYTES {
-            return Err("the names of this trace take more than 4 GiB".to_owned());
-        }
-        let thread = self.thread(line.thread);
-        let op = match line.op {
-            LineOp::Read(var) => Op::read(self.var(var)),
-            LineOp::Write(var) => Op::write(self.var(var)),
-            LineOp::Acquire(lock) => Op::acquire(self.lock(lock)),
-            LineOp::Release(lock) => Op::release(self.lock(lock)),
-            LineOp::Request(lock) => Op::Request { lock: self.lock(lock) },
-            LineOp::Fork(child) => Op::Fork { child: self.thread(child) },
-            LineOp::Join(child) => Op::Join { child: self.thread(child) },
-            LineOp::Begin(label) => Op::Begin { label: self.label(label) },
-            LineOp::End(label) => Op::End { label: self.label(label) },
+    fn event(&mut self, line: &Line<'_>) -> Event {
+        let tables = &mut self.tables;
+        let thread = tables.threads.intern(line.thread);
+        let mut label = |label: Option<&str>| match label {
+            Some(label) => tables.labels.intern(label),
+            None => LabelId::NONE,
         };
-        let site = self.site(line.loc);
-        if self.entries() > known {
-            self.bytes += length;
-        }
-        Ok(Event::new(thread, op, site))
-    }
-
-    fn entries(&self) -> usize {
-        let Tables { threads, vars, locks, labels, sites, .. } = &self.tables;
-        threads.len() + vars.len() + locks.len() + labels.len() + sites.len()
-    }
-
-    fn thread(&mut self, name: &str) -> ThreadId {
-        let id = self.tables.threads.intern(name);
-        self.keys.learn(name, Kind::Thread, id.0);
-        id
-    }
-
-    fn var(&mut self, name: &str) -> VarId {
-        let id = self.tables.vars.intern(name);
-        self.keys.learn(name, Kind::Var, id.0);
-        id
-    }
-
-    fn lock(&mut self, name: &str) -> LockId {
-        let id = self.tables.locks.intern(name);
-        self.keys.learn(name, Kind::Lock, id.0);
-        id
-    }
-
-    fn label(&mut self, name: Option<&str>) -> LabelId {
-        let Some(name) = name else { return LabelId::NONE };
-        let id = self.tables.labels.intern(name);
-        // A label written without parentheses may contain one: the fast path must not know it,
-        // for `begin(a)b)` is malformed.
-        if !name.contains(')') {
-            self.keys.learn(name, Kind::Label, id.0);
-        }
-        id
+        let op = match line.op {
+            LineOp::Read(var) => Op::read(tables.vars.intern(var)),
+            LineOp::Write(var) => Op::write(tables.vars.intern(var)),
+            LineOp::Acquire(lock) => Op::acquire(tables.locks.intern(lock)),
+            LineOp::Release(lock) => Op::release(tables.locks.intern(lock)),
+            LineOp::Request(lock) => Op::Request { lock: tables.locks.intern(lock) },
+            LineOp::Fork(child) => Op::Fork { child: tables.threads.intern(child) },
+            LineOp::Join(child) => Op::Join { child: tables.threads.intern(child) },
+            LineOp::Begin(name) => Op::Begin { label: label(name) },
+            LineOp::End(name) => Op::End { label: label(name) },
+        };
+        Event::new(thread, op, self.site(line.loc))
     }
 
     fn site(&mut self, loc: &str) -> SiteId {
-        if loc.len() <= keys::LONGEST {
-            let id = self.tables.sites.intern_loc(loc);
-            self.keys.learn(loc, Kind::Site, id.0);
-            return id;
+        let index = self.locs.intern(loc) as usize;
+        if index == self.sites.len() {
+            self.sites.push(self.tables.sites.intern_loc(loc));
         }
-        let index = self.long_locs.intern(loc) as usize;
-        if index == self.long_sites.len() {
-            self.long_sites.push(self.tables.sites.intern_loc(loc));
-        }
-        self.long_sites[index]
+        self.sites[index]
     }
 }

@@ -4,6 +4,9 @@
 
 use std::io::{self, Read};
 
+/// The longest line of a text format that is read.
+pub(crate) const LONGEST_LINE: usize = 1 << 20;
+
 /// What one read of a stream asks for: long enough to hide the call, short enough for the cache.
 const FIRST_SIZE: usize = 256 * 1024;
 

@@ -1,17 +1,22 @@
-//! The lines a trace consists of almost entirely: short, and made of names that were seen before.
+//! The lines a trace consists of almost entirely: short, and made of texts that were seen before.
 //!
-//! Two passes over a block that stays in the first-level cache. The first makes a bitmap of every
-//! `|` and newline, without branches. The second reads line after line: three set bits say where
-//! its parts are, so that where the next line starts depends on nothing else, and the processor
-//! works on several lines at once.
+//! Three passes over a block that stays in the first-level cache, none of which waits for memory
+//! or branches on what is in a line:
+//! 1. [`Marks::find`] makes a bitmap of the bytes `|`, `(`, `)` and newline;
+//! 2. [`Splits::find`] takes lines apart at those: into the head, which is everything up to the
+//!    parenthesis (`T1|acq(`), the target and the location, and makes each a [`Key`];
+//! 3. [`Splits::resolve`] looks the keys up and makes events.
 //!
-//! Whatever is not recognised, for whatever reason, is left to the slow path: a name is in the key
-//! table only after [`super::line::Line::parse`] accepted it, so nothing is validated here.
+//! Whatever is not recognised, for whatever reason, is left to the slow path: a text is in a key
+//! table only after [`Line::parse`] accepted it, so nothing is validated here.
 
 use crate::event::{Event, Op};
-use crate::ids::{LabelId, LockId, SiteId, ThreadId, VarId};
+use crate::ids::{LabelId, SiteId, ThreadId, VarId};
 
-use super::keys::{KeyTable, Kind, LOADED};
+use crate::formats::batch::set_target;
+
+use super::keys::{Key, KeyTable, Kind};
+use super::line::Line;
 
 /// Bytes of text looked at in one go.
 pub(super) const BLOCK: usize = 2048;
@@ -39,7 +44,8 @@ impl Marks {
 
     pub(super) fn find(&mut self, block: &Block) {
         for (flag, &byte) in self.flags.iter_mut().zip(block) {
-            *flag = u8::from((byte == b'|') | (byte == b'\n'));
+            // '(' and ')' differ in the lowest bit.
+            *flag = u8::from((byte == b'|') | (byte | 1 == b')') | (byte == b'\n'));
         }
         let (words, _) = self.flags.as_chunks::<8>();
         for (bits, &flags) in self.bits.iter_mut().zip(words) {
@@ -58,207 +64,213 @@ impl Marks {
     }
 }
 
-/// How an operation is written, and what it becomes.
-#[derive(Clone, Copy)]
-struct Spelling {
-    /// The word and the byte that ends it, `(` or `|`, padded with zeros.
-    word: u64,
-    /// Where `word` has bytes.
-    mask: u64,
-    /// The operation with target 0.
+/// Everything before the target of a line, who does what, under the key of its text.
+#[derive(Clone, Copy, Debug)]
+struct Head<K> {
+    key: u128,
+    thread: ThreadId,
+    /// With some target.
     op: Op,
-    /// What the target is; [`Kind::Nothing`] if the word stands alone.
-    kind: Kind,
-    /// Bytes before the target.
-    length: u8,
-    /// 1 if parentheses surround the target; otherwise it is the empty text behind the word.
-    paren: u8,
-    /// The byte behind the target.
-    closer: u8,
+    /// Makes a key of the target's kind out of one of unknown kind.
+    kind: K,
 }
 
-impl Spelling {
-    const fn new(text: &[u8], kind: Kind, op: Op) -> Self {
-        let (paren, closer) = if matches!(kind, Kind::Nothing) { (0, b'|') } else { (1, b')') };
-        let mask = (1 << (8 * text.len())) - 1;
-        let length = text.len() as u8 - 1 + paren;
-        Self { word: text_word(text), mask, op, kind, length, paren, closer }
+/// The texts the fast path knows.
+#[derive(Debug)]
+pub(super) struct Known<K> {
+    heads: Vec<Head<K>>,
+    /// From the key of a head to its place in `heads`.
+    head_places: KeyTable<u128>,
+    /// Copies of the heads, each where its hash says; the later of two with one place has none.
+    near_heads: Box<[Head<K>; NEAR_HEADS]>,
+    /// From the name of a target or the text of a location to its id.
+    names: KeyTable<K>,
+}
+
+/// A power of two, and many more than there are heads: one for each thread and operation.
+const NEAR_HEADS: usize = 4096;
+
+impl<K: Key> Known<K> {
+    pub(super) fn new() -> Self {
+        let nobody =
+            Head { key: 0, thread: ThreadId(0), op: Op::read(VarId(0)), kind: K::default() };
+        Self {
+            heads: Vec::new(),
+            head_places: KeyTable::new(),
+            near_heads: Box::new([nobody; NEAR_HEADS]),
+            names: KeyTable::new(),
+        }
     }
-}
 
-const fn text_word(text: &[u8]) -> u64 {
-    let mut padded = [0; 8];
-    let mut i = 0;
-    while i < text.len() {
-        padded[i] = text[i];
-        i += 1;
+    #[inline(always)]
+    fn near_place(head: u128) -> usize {
+        (head.hash() >> (u64::BITS - NEAR_HEADS.ilog2())) as usize % NEAR_HEADS
     }
-    u64::from_le_bytes(padded)
-}
 
-static SPELLINGS: [Spelling; 16] = {
-    let none = Spelling::new(b"\n", Kind::Nothing, Op::read(VarId(0)));
-    let mut all = [none; 16];
-    all[0] = Spelling::new(b"r(", Kind::Var, Op::read(VarId(0)));
-    all[1] = Spelling::new(b"w(", Kind::Var, Op::write(VarId(0)));
-    all[2] = Spelling::new(b"acq(", Kind::Lock, Op::acquire(LockId(0)));
-    all[3] = Spelling::new(b"rel(", Kind::Lock, Op::release(LockId(0)));
-    all[4] = Spelling::new(b"req(", Kind::Lock, Op::Request { lock: LockId(0) });
-    all[5] = Spelling::new(b"fork(", Kind::Thread, Op::Fork { child: ThreadId(0) });
-    all[6] = Spelling::new(b"join(", Kind::Thread, Op::Join { child: ThreadId(0) });
-    all[7] = Spelling::new(b"begin(", Kind::Label, Op::Begin { label: LabelId(0) });
-    all[8] = Spelling::new(b"begin|", Kind::Nothing, Op::Begin { label: LabelId(0) });
-    all[9] = Spelling::new(b"end(", Kind::Label, Op::End { label: LabelId(0) });
-    all[10] = Spelling::new(b"end|", Kind::Nothing, Op::End { label: LabelId(0) });
-    all
-};
-
-/// What the first two bytes of an operation say about which one it is.
-#[derive(Clone, Copy)]
-struct Start {
-    /// Its place in [`SPELLINGS`], or that of the first of two neighbours ...
-    spelling: u8,
-    /// ... of which it is the second if this bit of the text is set.
-    bit: u8,
-}
-
-static STARTS: [Start; 16] = {
-    const NEVER: u8 = 7; // the highest bit of an ASCII letter
-    let all: [(&[u8], u8, u8); 8] = [
-        (b"r(", 0, NEVER),
-        (b"w(", 1, NEVER),
-        (b"ac", 2, NEVER),
-        (b"re", 3, 2 * 8), // 'l' or 'q'
-        (b"fo", 5, NEVER),
-        (b"jo", 6, NEVER),
-        (b"be", 7, 5 * 8 + 6), // '(' or '|'
-        (b"en", 9, 3 * 8 + 6), // '(' or '|'
-    ];
-    let mut table = [Start { spelling: 15, bit: NEVER }; 16];
-    let mut i = 0;
-    while i < all.len() {
-        let (text, spelling, bit) = all[i];
-        let start = &mut table[start_place(text_word(text))];
-        assert!(start.spelling == 15, "two operations share a place: choose another multiplier");
-        *start = Start { spelling, bit };
-        i += 1;
-    }
-    table
-};
-
-/// Sends the eight beginnings of operations to different places.
-#[inline(always)]
-const fn start_place(word: u64) -> usize {
-    (((word & 0xffff) * 0x2b49_1045) as u32 >> 28) as usize
-}
-
-/// How the operation is spelled that `word` begins with; one that does not match if none is.
-#[inline(always)]
-fn spelling(word: u64) -> &'static Spelling {
-    let start = STARTS[start_place(word)];
-    let second = (word >> (start.bit % 64)) & 1;
-    &SPELLINGS[(usize::from(start.spelling) + second as usize) % SPELLINGS.len()]
-}
-
-/// Reads lines from `start` until one is not recognised or `events` is full. Gives how many, and
-/// where the last one ends.
-#[inline(never)]
-pub(super) fn read_lines(
-    block: &Block,
-    marks: &Marks,
-    mut start: usize,
-    keys: &KeyTable,
-    events: &mut [Event],
-) -> (usize, usize) {
-    let mut count = 0;
-    for event in events {
-        let glance = |loaded: &_, length, kind| keys.glance(loaded, length, kind);
-        let end = read_line(block, marks, start, glance, event);
-        let Some(end) = end.or_else(|| read_rare_line(block, marks, start, keys, event)) else {
-            break;
+    /// Remembers the texts of a line that was read the slow way, so that it is recognised next
+    /// time. Says whether anything was new and short enough.
+    pub(super) fn learn(&mut self, text: &[u8], line: &Line<'_>, event: &Event) -> bool {
+        let (kind, id) = match event.op {
+            Op::Read { var, .. } | Op::Write { var, .. } => (Kind::Var, var.0),
+            Op::Fork { child } | Op::Join { child } => (Kind::Thread, child.0),
+            Op::Begin { label } | Op::End { label } if label != LabelId::NONE => {
+                (Kind::Label, label.0)
+            }
+            Op::Acquire { lock, .. } | Op::Release { lock, .. } | Op::Request { lock } => {
+                (Kind::Lock, lock.0)
+            }
+            _ => (Kind::Nothing, LabelId::NONE.0),
         };
-        start = end + 1;
-        count += 1;
+        let mut new = false;
+        let opener = if kind == Kind::Nothing { "|" } else { "(" };
+        let head = [line.thread, "|", line.op.word(), opener].concat();
+        // A label may also stand without parentheses, and that is left to the slow path.
+        if text.starts_with(head.as_bytes()) {
+            new = self.learn_head(head.as_bytes(), kind, event);
+        }
+        let name = line.op.target().unwrap_or_default();
+        new |= self.names.learn(name.as_bytes(), kind, id);
+        // A carriage return becomes part of the key, and so costs nothing where there is none.
+        let loc_length = line.loc.len() + usize::from(text.ends_with(b"\r"));
+        let loc = &text[text.len() - loc_length..];
+        new | self.names.learn(loc, Kind::Site, event.site.0)
     }
-    (count, start)
+
+    fn learn_head(&mut self, text: &[u8], kind: Kind, event: &Event) -> bool {
+        let Some(key) = u128::of(text, Kind::Head) else { return false };
+        if !self.head_places.insert(key, self.heads.len() as u32) {
+            return false;
+        }
+        let kind = K::default().with_kind(kind);
+        let head = Head { key, thread: event.thread, op: event.op, kind };
+        self.heads.push(head);
+        let near = &mut self.near_heads[Self::near_place(key)];
+        if near.key == 0 {
+            *near = head;
+        }
+        true
+    }
 }
 
-/// Reads a line with a name that is longer than most, or not where a glance finds it.
-#[cold]
-#[inline(never)]
-fn read_rare_line(
-    block: &Block,
-    marks: &Marks,
-    start: usize,
-    keys: &KeyTable,
-    event: &mut Event,
-) -> Option<usize> {
-    let find = |loaded: &_, length, kind| {
-        keys.find(loaded, length, kind).map_or((0, false), |id| (id, true))
-    };
-    read_line(block, marks, start, find, event)
+/// A line taken apart.
+#[derive(Clone, Copy, Debug, Default)]
+struct Split<K> {
+    head: u128,
+    /// Its kind is known only when its head is.
+    target: K,
+    site: K,
+    end: u16,
 }
 
-/// Stores the event of the line at `start` and gives where the line ends, if it is recognised.
-/// `find` gives the id of a name, and whether there is one.
+/// Lines of a block, taken apart.
+#[derive(Debug)]
+pub(super) struct Splits<K> {
+    /// As many as fit a block, for none is shorter than `T|r(x)|1` and a newline.
+    lines: Box<[Split<K>; BLOCK / 8]>,
+    /// `next..filled` are not yet resolved.
+    next: usize,
+    filled: usize,
+}
+
+impl<K: Key> Splits<K> {
+    pub(super) fn new() -> Self {
+        Self { lines: Box::new([Split::default(); BLOCK / 8]), next: 0, filled: 0 }
+    }
+
+    /// Takes lines apart from `start` on, until one does not look like an event.
+    #[inline(never)]
+    pub(super) fn find(&mut self, block: &Block, marks: &Marks, mut start: usize) {
+        let mut filled = 0;
+        for line in self.lines.iter_mut() {
+            let Some(end) = split(block, marks, start, line) else { break };
+            start = end + 1;
+            filled += 1;
+        }
+        self.next = 0;
+        self.filled = filled;
+    }
+
+    /// Makes events of the lines in turn, until one has an unknown text or there is no room. Gives
+    /// how many, and where the last one ends.
+    #[inline(never)]
+    pub(super) fn resolve(
+        &mut self,
+        known: &Known<K>,
+        events: &mut [Event],
+    ) -> (usize, Option<usize>) {
+        let lines = &self.lines[self.next..self.filled];
+        let mut count = 0;
+        for (line, event) in lines.iter().zip(events) {
+            let head = &known.near_heads[Known::<K>::near_place(line.head)];
+            let (target, has_target) = known.names.glance(line.target | head.kind);
+            let (site, has_site) = known.names.glance(line.site);
+            if (head.key == line.head) & has_target & has_site {
+                *event = Event::new(head.thread, head.op, SiteId(site));
+                set_target(&mut event.op, target);
+            } else if let Some(found) = known.look_up(line) {
+                *event = found;
+            } else {
+                break;
+            }
+            count += 1;
+        }
+        self.next += count;
+        (count, lines[..count].last().map(|line| usize::from(line.end)))
+    }
+
+    /// Passes over the line that was not resolved; says `false` if there is none left.
+    pub(super) fn skip(&mut self) -> bool {
+        self.next += 1;
+        self.next <= self.filled
+    }
+}
+
+impl<K: Key> Known<K> {
+    /// The event of a line some of whose texts are not where a glance finds them, or unknown.
+    #[cold]
+    fn look_up(&self, line: &Split<K>) -> Option<Event> {
+        let head = self.heads[self.head_places.find(line.head)? as usize];
+        let target = self.names.find(line.target | head.kind)?;
+        let site = self.names.find(line.site)?;
+        let mut event = Event::new(head.thread, head.op, SiteId(site));
+        set_target(&mut event.op, target);
+        Some(event)
+    }
+}
+
+/// Takes the line at `start` apart and gives where it ends, if it looks like an event.
+///
+/// The separators of `T1|r(x)|7` are `|()|` and a newline, those of `T1|begin|7` are `||` and a
+/// newline. Only those that matter are looked at: a head that is known has the right ones.
 #[inline(always)]
-fn read_line(
-    block: &Block,
-    marks: &Marks,
-    start: usize,
-    find: impl Fn(&[u8; LOADED], usize, Kind) -> (u32, bool),
-    event: &mut Event,
-) -> Option<usize> {
+fn split<K: Key>(block: &Block, marks: &Marks, start: usize, line: &mut Split<K>) -> Option<usize> {
     let start = start % PLACES;
-    let at = |place: usize| block[place % PLACES];
     let load = |place: usize| block[place..].first_chunk().expect("room behind the block");
-    let first_mark = marks.from(start);
-    let second_mark = first_mark & first_mark.wrapping_sub(1);
-    let end_mark = second_mark & second_mark.wrapping_sub(1);
-    if end_mark == 0 {
-        return None;
-    }
-    let first = start + first_mark.trailing_zeros() as usize;
-    let second = start + second_mark.trailing_zeros() as usize;
-    let end = start + end_mark.trailing_zeros() as usize;
+    let without_first = |marks: u64| marks & marks.wrapping_sub(1);
+    let place = |marks: u64| start + marks.trailing_zeros() as usize;
 
-    let word = u64::from_le_bytes(*block[first + 1..].first_chunk()?);
-    let spelling = spelling(word);
-    let target = first + 1 + usize::from(spelling.length);
-    let behind = second.wrapping_sub(usize::from(spelling.paren));
-    let recognised = (block[first] == b'|')
-        & (block[second] == b'|')
-        & (block[end] == b'\n')
-        & (word & spelling.mask == spelling.word)
-        & (at(behind) == spelling.closer);
-    if !recognised {
+    let second = without_first(marks.from(start));
+    let third = without_first(second);
+    let open = place(second);
+    let (close, loc, end_mark) = if block[open] == b'|' {
+        (open, open + 1, third)
+    } else {
+        let close = place(third);
+        if block[close..].first_chunk() != Some(b")|") {
+            return None;
+        }
+        (close, close + 2, without_first(without_first(third)))
+    };
+    let end = place(end_mark);
+    if (end_mark == 0) | (block[end] != b'\n') {
         return None;
     }
-    let target_length = behind.wrapping_sub(target);
-    let loc_length = end - second - 1 - usize::from(at(end - 1) == b'\r');
-    let (thread, has_thread) = find(load(start), first - start, Kind::Thread);
-    let (target, has_target) = find(load(target), target_length, spelling.kind);
-    let (site, has_site) = find(load(second + 1), loc_length, Kind::Site);
-    if !(has_thread & has_target & has_site) {
-        return None;
-    }
-    *event = Event::new(ThreadId(thread), with_target(spelling.op, target), SiteId(site));
+    *line = Split {
+        head: Key::new(load(start), open - start + 1, Kind::Head),
+        // One less than nothing where there is no target, which is no length and gives no bytes.
+        target: K::new(load(open + 1), close.wrapping_sub(open + 1), Kind::Unknown),
+        site: K::new(load(loc), end.wrapping_sub(loc), Kind::Site),
+        end: end as u16,
+    };
     Some(end)
-}
-
-#[inline(always)]
-fn with_target(mut op: Op, id: u32) -> Op {
-    match &mut op {
-        Op::Read { var: VarId(target), .. }
-        | Op::Write { var: VarId(target), .. }
-        | Op::Acquire { lock: LockId(target), .. }
-        | Op::Release { lock: LockId(target), .. }
-        | Op::Request { lock: LockId(target) }
-        | Op::Fork { child: ThreadId(target) }
-        | Op::Join { child: ThreadId(target) }
-        | Op::Begin { label: LabelId(target) }
-        | Op::End { label: LabelId(target) } => *target = id,
-        _ => {}
-    }
-    op
 }

@@ -2,13 +2,17 @@
 //!
 //! A name of up to 7 bytes, padded with zeros, and its kind in the eighth byte *are* the key: one
 //! compared word decides, no string is touched. (No name contains a NUL, so the padding is exact.)
-//! Names of up to 15 bytes have keys of two words, in a table of their own.
+//! Where names are longer, keys of two words hold up to 15 bytes in the same way.
 
-/// What a name is the name of. The discriminant becomes the last byte of a key; no kind is 0, so
-/// the zero of an empty slot equals no key.
+use std::ops::BitOr;
+
+/// What a name is the name of. The discriminant becomes the last byte of a key; a name's kind is
+/// not 0, so the zero of an empty slot equals no key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum Kind {
+    /// Not known yet: see [`Key::with_kind`].
+    Unknown = 0,
     Thread = 1,
     Var = 2,
     Lock = 3,
@@ -16,22 +20,60 @@ pub(super) enum Kind {
     Site = 5,
     /// The target of an operation that has none.
     Nothing = 6,
+    /// A thread and an operation.
+    Head = 7,
 }
 
-/// How many bytes are loaded to make a key, whatever the length of the name.
+/// How many bytes are at hand where a key is made, whatever the length of the name.
 pub(super) const LOADED: usize = 16;
 
-/// The longest name that has a key.
-pub(super) const LONGEST: usize = LOADED - 1;
+/// Lengths that can be asked for: more than the distance of two separators, a power of two.
+pub(super) const LENGTHS: usize = 128;
 
-/// The longest name that has a key of one word.
-const LONGEST_SHORT: usize = 7;
+pub(super) trait Key: Copy + Eq + Default + BitOr<Output = Self> + 'static {
+    /// The longest name that has a key.
+    const LONGEST: usize = size_of::<Self>() - 1;
 
-pub(super) trait Key: Copy + Eq + Default {
+    /// The key of the first `length` of the loaded bytes; a key that no name has if that is more
+    /// than [`Key::LONGEST`].
+    fn new(loaded: &[u8; LOADED], length: usize, kind: Kind) -> Self;
+
+    /// A key of unknown kind becomes one of `kind`.
+    fn with_kind(self, kind: Kind) -> Self;
+
+    /// The key of `name`, if it is short enough.
+    fn of(name: &[u8], kind: Kind) -> Option<Self> {
+        let mut loaded = [0; LOADED];
+        loaded.get_mut(..name.len())?.copy_from_slice(name);
+        (name.len() <= Self::LONGEST).then(|| Self::new(&loaded, name.len(), kind))
+    }
+
     fn hash(self) -> u64;
 }
 
+/// `KEPT[n]` keeps the first `n` bytes of a word, and nothing if the word is too short.
+static KEPT: [u64; LENGTHS] = {
+    let mut kept = [0; LENGTHS];
+    let mut length = 0;
+    while length < 8 {
+        kept[length] = (1 << (8 * length)) - 1;
+        length += 1;
+    }
+    kept
+};
+
 impl Key for u64 {
+    #[inline(always)]
+    fn new(loaded: &[u8; LOADED], length: usize, kind: Kind) -> Self {
+        let (words, _) = loaded.as_chunks::<8>();
+        (Self::from_le_bytes(words[0]) & KEPT[length % LENGTHS]).with_kind(kind)
+    }
+
+    #[inline(always)]
+    fn with_kind(self, kind: Kind) -> Self {
+        self | (kind as Self) << 56
+    }
+
     #[inline(always)]
     fn hash(self) -> u64 {
         // Tables use the highest bits, and those depend on every byte.
@@ -39,81 +81,31 @@ impl Key for u64 {
     }
 }
 
-impl Key for u128 {
-    #[inline(always)]
-    fn hash(self) -> u64 {
-        let (low, high) = (self as u64, (self >> 64) as u64);
-        let wide = u128::from(low ^ 0x9e37_79b9_7f4a_7c15) * u128::from(high ^ low.rotate_left(32));
-        (wide >> 64) as u64 ^ wide as u64
-    }
-}
-
-/// `KEPT[n]` keeps the first `n` bytes of a loaded word.
-static KEPT: [u64; 8] = {
-    let mut kept = [0; 8];
+static KEPT_LONG: [u128; LENGTHS] = {
+    let mut kept = [0; LENGTHS];
     let mut length = 0;
-    while length < kept.len() {
+    while length < 16 {
         kept[length] = (1 << (8 * length)) - 1;
         length += 1;
     }
     kept
 };
 
-#[inline(always)]
-fn short_key(loaded: &[u8; LOADED], length: usize, kind: Kind) -> u64 {
-    let (words, _) = loaded.as_chunks::<8>();
-    u64::from_le_bytes(words[0]) & KEPT[length % KEPT.len()] | (kind as u64) << 56
-}
-
-#[inline(always)]
-fn long_key(loaded: &[u8; LOADED], length: usize, kind: Kind) -> u128 {
-    let kept = (1u128 << (8 * (length % LOADED))) - 1;
-    u128::from_le_bytes(*loaded) & kept | (kind as u128) << 120
-}
-
-/// The ids of all names short enough to have a key.
-#[derive(Debug)]
-pub(super) struct KeyTable {
-    short: Table<u64>,
-    long: Table<u128>,
-}
-
-impl KeyTable {
-    pub(super) fn new() -> Self {
-        Self { short: Table::new(), long: Table::new() }
-    }
-
-    /// The id of a name, and whether it was found at first sight: if it is short and nothing else
-    /// has taken its place. Nothing here branches; a caller looks once at what several calls say.
+impl Key for u128 {
     #[inline(always)]
-    pub(super) fn glance(&self, loaded: &[u8; LOADED], length: usize, kind: Kind) -> (u32, bool) {
-        let (id, found) = self.short.glance(short_key(loaded, length, kind));
-        (id, found & (length <= LONGEST_SHORT))
+    fn new(loaded: &[u8; LOADED], length: usize, kind: Kind) -> Self {
+        (Self::from_le_bytes(*loaded) & KEPT_LONG[length % LENGTHS]).with_kind(kind)
     }
 
-    /// The id of the name that the first `length` of the loaded bytes make.
-    pub(super) fn find(&self, loaded: &[u8; LOADED], length: usize, kind: Kind) -> Option<u32> {
-        if length <= LONGEST_SHORT {
-            self.short.find(short_key(loaded, length, kind))
-        } else if length <= LONGEST {
-            self.long.find(long_key(loaded, length, kind))
-        } else {
-            None
-        }
+    #[inline(always)]
+    fn with_kind(self, kind: Kind) -> Self {
+        self | (kind as Self) << 120
     }
 
-    /// Remembers the id of a name, if it is short enough.
-    pub(super) fn learn(&mut self, name: &str, kind: Kind, id: u32) {
-        let mut loaded = [0; LOADED];
-        if name.len() > LONGEST {
-            return;
-        }
-        loaded[..name.len()].copy_from_slice(name.as_bytes());
-        if name.len() <= LONGEST_SHORT {
-            self.short.insert(short_key(&loaded, name.len(), kind), id);
-        } else {
-            self.long.insert(long_key(&loaded, name.len(), kind), id);
-        }
+    #[inline(always)]
+    fn hash(self) -> u64 {
+        let (low, high) = (self as u64, (self >> 64) as u64);
+        (low ^ high.rotate_left(29)).hash()
     }
 }
 
@@ -129,8 +121,8 @@ type Bucket<K> = [Slot<K>; 2];
 
 /// Open addressing: a bucket that is full overflows into the next one.
 #[derive(Debug)]
-struct Table<K> {
-    /// A power of two of buckets, at most an eighth of their slots taken: nearly every key is in
+pub(super) struct KeyTable<K> {
+    /// A power of two of buckets, at most a quarter of their slots taken: nearly every key is in
     /// the first bucket looked at, so the branch on that is predicted.
     buckets: Vec<Bucket<K>>,
     /// Takes a hash to a place in `buckets`.
@@ -138,9 +130,9 @@ struct Table<K> {
     taken: usize,
 }
 
-impl<K: Key> Table<K> {
-    fn new() -> Self {
-        Self::with_bits(7)
+impl<K: Key> KeyTable<K> {
+    pub(super) fn new() -> Self {
+        Self::with_bits(8)
     }
 
     fn with_bits(bits: u32) -> Self {
@@ -152,17 +144,17 @@ impl<K: Key> Table<K> {
         (key.hash() >> self.shift) as usize
     }
 
+    /// The id of a key, and whether it was found at first sight, which is nearly always so if it
+    /// is there at all. Nothing branches here: a caller looks once at what several calls say.
     #[inline(always)]
-    fn glance(&self, key: K) -> (u32, bool) {
-        let place = self.place(key);
-        let [first, second] = &self.buckets[place & (self.buckets.len() - 1)];
-        // Integers, because the compiler would make a branch of `||` on what is as good as random.
-        let in_second = u32::from(second.key == key);
-        let id = first.id ^ ((first.id ^ second.id) & in_second.wrapping_neg());
-        (id, (u32::from(first.key == key) | in_second) != 0)
+    pub(super) fn glance(&self, key: K) -> (u32, bool) {
+        let [first, second] = &self.buckets[self.place(key) & (self.buckets.len() - 1)];
+        // Not `||`: which of the two it is would be a branch on something as good as random.
+        let id = if second.key == key { second.id } else { first.id };
+        (id, (first.key == key) | (second.key == key))
     }
 
-    fn find(&self, key: K) -> Option<u32> {
+    pub(super) fn find(&self, key: K) -> Option<u32> {
         let mask = self.buckets.len() - 1;
         let mut at = self.place(key);
         loop {
@@ -178,12 +170,17 @@ impl<K: Key> Table<K> {
         }
     }
 
-    /// Adds a key; one that is there already keeps its id.
-    fn insert(&mut self, key: K, id: u32) {
+    /// Remembers the id of a name; says `false` if it is too long or known already.
+    pub(super) fn learn(&mut self, name: &[u8], kind: Kind, id: u32) -> bool {
+        K::of(name, kind).is_some_and(|key| self.insert(key, id))
+    }
+
+    /// Adds a key; says `false` if it is there already.
+    pub(super) fn insert(&mut self, key: K, id: u32) -> bool {
         if self.find(key).is_some() {
-            return;
+            return false;
         }
-        if (self.taken + 1) * 4 > self.buckets.len() {
+        if (self.taken + 1) * 2 > self.buckets.len() {
             self.grow();
         }
         let mask = self.buckets.len() - 1;
@@ -192,7 +189,7 @@ impl<K: Key> Table<K> {
             if let Some(free) = self.buckets[at].iter_mut().find(|slot| slot.key == K::default()) {
                 *free = Slot { key, id };
                 self.taken += 1;
-                return;
+                return true;
             }
             at = (at + 1) & mask;
         }

@@ -51,14 +51,24 @@ impl<'a> Line<'a> {
             None => Ok(Self { thread, op, loc }),
         }
     }
-
-    /// How many bytes its names take.
-    pub(super) fn text_length(&self) -> usize {
-        self.thread.len() + self.op.target().map_or(0, str::len) + self.loc.len()
-    }
 }
 
 impl<'a> LineOp<'a> {
+    /// The word that says what is done.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Read(_) => "r",
+            Self::Write(_) => "w",
+            Self::Acquire(_) => "acq",
+            Self::Release(_) => "rel",
+            Self::Request(_) => "req",
+            Self::Fork(_) => "fork",
+            Self::Join(_) => "join",
+            Self::Begin(_) => "begin",
+            Self::End(_) => "end",
+        }
+    }
+
     /// What the operation works on.
     pub fn target(&self) -> Option<&'a str> {
         match *self {

@@ -17,7 +17,7 @@ use crate::ids::{LabelId, LockId, SiteId, ThreadId, VarId};
 use crate::tables::Tables;
 
 /// Events in a block. More would save a little space; fewer lose less when a file is cut.
-pub(super) const BLOCK: usize = 16 * 1024;
+pub(super) const BLOCK: usize = 32 * 1024;
 
 /// What the target of an operation counts; each class has its own width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -222,25 +222,34 @@ impl<K: Copy + Eq + std::hash::Hash> Dictionary<K> {
 /// A shape, ready to become an event: only thread, target and value are missing.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
+    /// Has the label, where the target is one, and target 0 otherwise.
     op: Op,
     site: SiteId,
-    /// Width and mask of the target in its stream; a label has none and is in `op` already.
-    width: u8,
+    /// Width and mask of the target in its stream; 0 for a label.
+    width: u32,
     mask: u32,
     /// The first target that the tables do not define.
-    limit: u32,
-    has_target: bool,
-    has_value: bool,
+    limit: u64,
+}
+
+impl Shape {
+    /// Fills the dictionary up to a power of two; no target is defined for it.
+    const INVALID: Self =
+        Self { op: Op::Branch { count: 0 }, site: SiteId::NONE, width: 0, mask: 0, limit: 0 };
 }
 
 /// Unpacks a block, some events at a time. Holds places in the payload, not the payload itself,
 /// which may be mapped.
 #[derive(Debug, Default)]
 pub(super) struct BlockReader {
+    /// Both dictionaries are filled up to a power of two, so that no index is out of bounds.
     threads: Vec<ThreadId>,
     shapes: Vec<Shape>,
     thread_bits: u32,
     shape_bits: u32,
+    /// Indices from here on are filling.
+    thread_limit: u32,
+    has_values: bool,
     heads: std::ops::Range<usize>,
     targets: std::ops::Range<usize>,
     /// Events, bits of targets and bytes of the payload that have been consumed.
@@ -263,36 +272,49 @@ impl BlockReader {
             return Err(Fault::new(format!("it claims {count} events, more than {BLOCK}")));
         }
         let mut block = Self { count, ..Self::default() };
+        block.read_threads(&mut cursor, tables)?;
+        block.read_shapes(&mut cursor, tables)?;
+        block.heads = take_stream(&mut cursor)?;
+        block.targets = take_stream(&mut cursor)?;
+        block.values_at = cursor.at;
+        let head_bits = (block.thread_bits + block.shape_bits) as usize;
+        if (count * head_bits).div_ceil(8) + PADDING > block.heads.len() {
+            return Err(Fault::new("its streams end before its events do"));
+        }
+        Ok(block)
+    }
+
+    fn read_threads(&mut self, cursor: &mut Cursor<'_>, tables: &Tables) -> Result<(), Fault> {
         for _ in 0..cursor.count()? {
             let thread = ThreadId(cursor.varint32()?);
             if thread.index() >= tables.threads.len() {
                 return Err(Fault::new(format!("it uses thread {}, not defined", thread.0)));
             }
-            block.threads.push(thread);
+            self.threads.push(thread);
         }
-        let shapes = cursor.count()?;
-        for _ in 0..shapes {
-            block.shapes.push(read_shape(&mut cursor, tables)?);
-        }
-        block.set_widths(cursor.take(4)?)?;
-        block.thread_bits = width_of(block.threads.len());
-        block.shape_bits = width_of(block.shapes.len());
-        block.heads = take_stream(&mut cursor)?;
-        block.targets = take_stream(&mut cursor)?;
-        block.values_at = cursor.at;
-        Ok(block)
+        self.thread_limit = self.threads.len() as u32;
+        self.thread_bits = width_of(self.threads.len());
+        self.threads.resize(1 << self.thread_bits, ThreadId(0));
+        Ok(())
     }
 
-    fn set_widths(&mut self, widths: &[u8]) -> Result<(), Fault> {
+    fn read_shapes(&mut self, cursor: &mut Cursor<'_>, tables: &Tables) -> Result<(), Fault> {
+        for _ in 0..cursor.count()? {
+            self.shapes.push(read_shape(cursor, tables)?);
+        }
+        let widths = cursor.take(4)?;
         if widths.iter().any(|&width| width > 32) {
             return Err(Fault::new("a target of more than 32 bits"));
         }
         for shape in &mut self.shapes {
             if let Some(&width) = widths.get(class_of(&shape.op) as usize) {
-                shape.width = width;
-                shape.mask = mask_of(u32::from(width));
+                shape.width = u32::from(width);
+                shape.mask = mask_of(shape.width);
             }
         }
+        self.has_values = self.shapes.iter().any(|shape| shape.op.value().is_some());
+        self.shape_bits = width_of(self.shapes.len());
+        self.shapes.resize(1 << self.shape_bits, Shape::INVALID);
         Ok(())
     }
 
@@ -307,42 +329,55 @@ impl BlockReader {
         limit: usize,
         out: &mut Vec<Event>,
     ) -> Result<(), Fault> {
-        let heads = payload.get(self.heads.clone()).unwrap_or_default();
-        let targets = payload.get(self.targets.clone()).unwrap_or_default();
-        let mut values = Cursor::new(payload, self.values_at);
-        let (thread_mask, shape_mask) = (mask_of(self.thread_bits), mask_of(self.shape_bits));
-        let head_bits = (self.thread_bits + self.shape_bits) as usize;
-        let end = self.count.min(self.done + limit);
-        let mut undefined = false;
-        let mut target_at = self.target_at;
-        for i in self.done..end {
-            let head = bits(heads, i * head_bits, u32::MAX).ok_or_else(ends_early)?;
-            let thread = self.threads.get((head & thread_mask) as usize);
-            let shape = self.shapes.get((head >> self.thread_bits & shape_mask) as usize);
-            let (Some(&thread), Some(shape)) = (thread, shape) else {
-                return Err(Fault::new("an event uses a thread or a shape that is not listed"));
-            };
-            let target = bits(targets, target_at, shape.mask).ok_or_else(ends_early)?;
-            target_at += usize::from(shape.width);
-            undefined |= target >= shape.limit;
-            let mut op = if shape.has_target { shape.op.with_target(target) } else { shape.op };
-            if shape.has_value {
-                op = op.with_value(Value(unzigzag(values.varint()?)));
+        let start = out.len();
+        self.read_without_values(payload, limit, out)?;
+        if self.has_values {
+            let mut values = Cursor::new(payload, self.values_at);
+            for event in &mut out[start..] {
+                if event.value().is_some() {
+                    event.op = event.op.with_value(Value(unzigzag(values.varint()?)));
+                }
             }
-            out.push(Event { thread, site: shape.site, op });
+            self.values_at = values.at;
         }
-        if undefined {
-            return Err(Fault::new("an event uses a name that is not defined"));
+        Ok(())
+    }
+
+    /// The inner loop of reading: no branch depends on the data, faults are collected.
+    fn read_without_values(
+        &mut self,
+        payload: &[u8],
+        limit: usize,
+        out: &mut Vec<Event>,
+    ) -> Result<(), Fault> {
+        let (thread_bits, thread_limit) = (self.thread_bits, self.thread_limit);
+        let (thread_mask, shape_mask) = (mask_of(thread_bits), mask_of(self.shape_bits));
+        let head_bits = (thread_bits + self.shape_bits) as usize;
+        let (threads, shapes) = (&self.threads[..], &self.shapes[..]);
+        let (heads, targets) = (&payload[self.heads.clone()], &payload[self.targets.clone()]);
+        let end = self.count.min(self.done + limit);
+        let mut target_at = self.target_at;
+        let mut faulty = false;
+        out.extend((self.done..end).map(|i| {
+            let head = bits(heads, i * head_bits);
+            let (thread, shape) = (head & thread_mask, (head >> thread_bits) & shape_mask);
+            let shape = &shapes[shape as usize];
+            let target = bits(targets, target_at) & shape.mask;
+            target_at += shape.width as usize;
+            faulty |= (u64::from(target) >= shape.limit) | (thread >= thread_limit);
+            let op = shape.op.with_target(shape.op.target() | target);
+            Event { thread: threads[thread as usize], site: shape.site, op }
+        }));
+        if faulty {
+            return Err(Fault::new("an event uses something that is not defined"));
+        }
+        if target_at.div_ceil(8) + PADDING > targets.len() {
+            return Err(Fault::new("its streams end before its events do"));
         }
         self.done = end;
         self.target_at = target_at;
-        self.values_at = values.at;
         Ok(())
     }
-}
-
-fn ends_early() -> Fault {
-    Fault::new("its streams end before its events do")
 }
 
 fn read_shape(cursor: &mut Cursor<'_>, tables: &Tables) -> Result<Shape, Fault> {
@@ -356,13 +391,12 @@ fn read_shape(cursor: &mut Cursor<'_>, tables: &Tables) -> Result<Shape, Fault> 
         _ => op,
     };
     let limit = match class {
-        Class::Var => tables.vars.len() as u32,
-        Class::Lock => tables.locks.len() as u32,
-        Class::Thread => tables.threads.len() as u32,
-        Class::Count | Class::Label => u32::MAX,
+        Class::Var => tables.vars.len() as u64,
+        Class::Lock => tables.locks.len() as u64,
+        Class::Thread => tables.threads.len() as u64,
+        Class::Count | Class::Label => u64::MAX,
     };
-    let has_value = op.value().is_some();
-    Ok(Shape { op, site, width: 0, mask: 0, limit, has_target: class != Class::Label, has_value })
+    Ok(Shape { op, site, width: 0, mask: 0, limit })
 }
 
 fn take_stream(cursor: &mut Cursor<'_>) -> Result<std::ops::Range<usize>, Fault> {

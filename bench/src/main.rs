@@ -1,0 +1,34 @@
+//! Measures the figures of `docs/results.md` and prints them as the Markdown that stands there.
+//!
+//! `untorn-bench` generates its traces, then starts itself once for each figure, so that memory is
+//! measured in a process that has done nothing else. `untorn-bench measure WAY FILE` is such a process.
+
+#![allow(clippy::print_stdout, reason = "printing the figures is the purpose of this program")]
+
+mod machine;
+mod measure;
+mod table;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        [] => table::print_all(&bench_folder()?),
+        ["measure", way, file] => measure::print(way, file.as_ref()),
+        ["count", way, file] => measure::once(way, file.as_ref()),
+        _ => bail!("usage: untorn-bench"),
+    }
+}
+
+/// Where generated traces are kept between runs.
+fn bench_folder() -> Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let target = program.parent().and_then(|release| release.parent());
+    let folder = target.context("the program is not in a target folder")?.join("bench-traces");
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}

@@ -1,0 +1,85 @@
+//! A batch being filled, and the part of the [`Source`](crate::Source) protocol that all readers
+//! here share.
+
+use crate::event::{Event, Op};
+use crate::ids::{LabelId, LockId, SiteId, ThreadId, VarId};
+use crate::source::{BATCH, TraceError};
+
+/// A batch being filled. Its vector is as long as a full batch until this is dropped, so that an
+/// event is stored without asking whether there is room.
+pub(super) struct Batch<'a> {
+    events: &'a mut Vec<Event>,
+    /// Events before this are meant.
+    filled: usize,
+}
+
+impl<'a> Batch<'a> {
+    /// Calls `advance` until the batch is full or it says `false`, which means the end. An error is
+    /// kept in `failed` and given when the events before it have been handed out, and ever after.
+    pub(super) fn fill(
+        events: &'a mut Vec<Event>,
+        failed: &mut Option<TraceError>,
+        mut advance: impl FnMut(&mut Self) -> Result<bool, TraceError>,
+    ) -> Result<(), TraceError> {
+        const BLANK: Event = Event::new(ThreadId(0), Op::read(VarId(0)), SiteId::NONE);
+        // A caller that passes the same vector again finds it long enough nearly always.
+        events.resize(BATCH, BLANK);
+        let mut batch = Self { events, filled: 0 };
+        while failed.is_none() && !batch.is_full() {
+            match advance(&mut batch) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => *failed = Some(error),
+            }
+        }
+        match failed {
+            Some(error) if batch.filled == 0 => Err(error.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.filled == self.events.len()
+    }
+
+    /// Where the next events go; say [`Batch::filled`] afterwards.
+    pub(super) fn room(&mut self) -> &mut [Event] {
+        &mut self.events[self.filled..]
+    }
+
+    /// Takes the first `count` events of the room.
+    pub(super) fn filled(&mut self, count: usize) {
+        self.filled += count;
+        debug_assert!(self.filled <= self.events.len());
+    }
+
+    /// Adds an event to a batch that is not full.
+    pub(super) fn push(&mut self, event: Event) {
+        self.events[self.filled] = event;
+        self.filled += 1;
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        self.events.truncate(self.filled);
+    }
+}
+
+/// Sets what an operation of RAPID's works on. All of them keep it at the same place in memory, so
+/// this is one store and no choice.
+#[inline(always)]
+pub(super) fn set_target(op: &mut Op, id: u32) {
+    match op {
+        Op::Read { var: VarId(target), .. }
+        | Op::Write { var: VarId(target), .. }
+        | Op::Acquire { lock: LockId(target), .. }
+        | Op::Release { lock: LockId(target), .. }
+        | Op::Request { lock: LockId(target) }
+        | Op::Fork { child: ThreadId(target) }
+        | Op::Join { child: ThreadId(target) }
+        | Op::Begin { label: LabelId(target) }
+        | Op::End { label: LabelId(target) } => *target = id,
+        _ => {}
+    }
+}

@@ -296,8 +296,7 @@ impl TornPair {
     fn new(spec: &ShapeSpec, tables: &mut Tables) -> Self {
         let var = tables.vars.push(&format!("V{}", tables.vars.len()));
         let label = tables.labels.intern("Shop.count");
-        let sites =
-            [900, 901, 902, 903].map(|l| tables.sites.intern_loc(&format!("Shop.java:{l}")));
+        let sites = ["900", "901", "902", "903"].map(|place| tables.sites.intern_loc(place));
         let last = spec.threads - 1;
         let second = ThreadId(last.saturating_sub(1));
         Self { first: ThreadId(last), second, var, label, sites }

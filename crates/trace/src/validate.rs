@@ -108,9 +108,13 @@ impl fmt::Display for Words<'_> {
 #[derive(Debug, Default)]
 pub struct Validator {
     threads: Vec<Thread>,
+    /// Whether thread `i` has status `Running`: all that matters for most events.
+    running: Vec<bool>,
     locks: Vec<Lock>,
     count: u64,
     first: Vec<Defect>,
+    /// Positions, in the batch at hand, of events that are neither reads nor writes.
+    synchronising: Vec<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -143,6 +147,15 @@ struct Lock {
     shared: Vec<(ThreadId, u32)>,
 }
 
+/// Kinds of events that start, stop or end a thread, as bits by [`Op::code`].
+const LIFE: u32 = {
+    let (lock, child) = (LockId(0), ThreadId(0));
+    1 << Op::Wait { lock }.code()
+        | 1 << Op::Resume { lock }.code()
+        | 1 << Op::Fork { child }.code()
+        | 1 << Op::Join { child }.code()
+};
+
 impl Validator {
     /// Defects kept in full; all are counted.
     pub const KEPT: usize = 100;
@@ -162,22 +175,70 @@ impl Validator {
 
     /// Sees the next events, the first of which is at position `first`.
     pub fn events(&mut self, first: EventIdx, batch: &[Event]) {
-        for (i, event) in batch.iter().enumerate() {
-            // The common case of the common events: a running thread reads or writes.
-            if let Op::Read { .. } | Op::Write { .. } = event.op
-                && let Some(Thread { status: Status::Running, .. }) =
-                    self.threads.get(event.thread.index())
-            {
-                continue;
+        let mut synchronising = std::mem::take(&mut self.synchronising);
+        if self.is_ordinary(batch, &mut synchronising) {
+            for &i in &synchronising {
+                self.judge(first, batch, i as usize);
             }
-            if let Err(kind) = self.event(event) {
-                self.count += 1;
-                if self.first.len() < Self::KEPT {
-                    let at = EventIdx(first.0 + i as u64);
-                    self.first.push(Defect { at, event: *event, kind });
-                }
+        } else {
+            for i in 0..batch.len() {
+                self.judge(first, batch, i);
             }
         }
+        self.synchronising = synchronising;
+    }
+
+    /// Whether all threads of the batch run all the time, so that their reads and writes cannot be
+    /// wrong; and which events are left then. Without a branch on the kind of event: those are
+    /// what makes a trace slow to read.
+    fn is_ordinary(&self, batch: &[Event], synchronising: &mut Vec<u32>) -> bool {
+        synchronising.clear();
+        synchronising.resize(batch.len(), 0);
+        let mut found = 0;
+        let (mut kinds, mut running) = (0_u32, true);
+        for (i, event) in batch.iter().enumerate() {
+            kinds |= 1 << event.op.code();
+            running &= self.running.get(event.thread.index()).copied().unwrap_or(false);
+            synchronising[found] = i as u32;
+            found += usize::from(!matches!(event.op, Op::Read { .. } | Op::Write { .. }));
+        }
+        synchronising.truncate(found);
+        running && kinds & LIFE == 0
+    }
+
+    #[inline]
+    fn judge(&mut self, first: EventIdx, batch: &[Event], i: usize) {
+        let event = &batch[i];
+        if self.is_plain_locking(event) {
+            return;
+        }
+        if let Err(kind) = self.event(event) {
+            self.count += 1;
+            if self.first.len() < Self::KEPT {
+                let at = EventIdx(first.0 + i as u64);
+                self.first.push(Defect { at, event: *event, kind });
+            }
+        }
+    }
+
+    /// Takes or gives back an exclusive lock, if that is all that happens and nothing is wrong.
+    #[inline]
+    fn is_plain_locking(&mut self, event: &Event) -> bool {
+        let (id, change) = match event.op {
+            Op::Acquire { lock, hold: Hold::Exclusive } => (lock, 1_u32),
+            Op::Release { lock, hold: Hold::Exclusive } => (lock, u32::MAX),
+            _ => return false,
+        };
+        let running = self.running.get(event.thread.index()).copied().unwrap_or(false);
+        let Some(lock) = self.locks.get_mut(id.index()) else { return false };
+        let own = (lock.depth > 0) & (lock.owner == event.thread);
+        let free = (lock.depth == 0) & lock.shared.is_empty() & (change == 1);
+        if !(running & (own & lock.shared.is_empty() | free)) {
+            return false;
+        }
+        lock.owner = event.thread;
+        lock.depth = lock.depth.wrapping_add(change);
+        true
     }
 
     fn event(&mut self, event: &Event) -> Result<(), DefectKind> {
@@ -186,7 +247,7 @@ impl Validator {
             Status::Joined => return Err(DefectKind::EventAfterJoin),
             Status::Waiting { lock, depth } => return self.resume(event, lock, depth),
             Status::Running => {}
-            Status::New | Status::Forked => self.thread(t).status = Status::Running,
+            Status::New | Status::Forked => self.set_status(t, Status::Running),
         }
         match event.op {
             Op::Acquire { lock, hold } => self.acquire(t, lock, hold),
@@ -203,13 +264,13 @@ impl Validator {
             }
             Op::Fork { child } => match self.thread(child).status {
                 Status::New => {
-                    self.thread(child).status = Status::Forked;
+                    self.set_status(child, Status::Forked);
                     Ok(())
                 }
                 _ => Err(DefectKind::ForkOfRunningThread { child }),
             },
             Op::Join { child } => {
-                self.thread(child).status = Status::Joined;
+                self.set_status(child, Status::Joined);
                 Ok(())
             }
             _ => Ok(()),
@@ -219,8 +280,14 @@ impl Validator {
     fn thread(&mut self, id: ThreadId) -> &mut Thread {
         if id.index() >= self.threads.len() {
             self.threads.resize(id.index() + 1, Thread::default());
+            self.running.resize(id.index() + 1, false);
         }
         &mut self.threads[id.index()]
+    }
+
+    fn set_status(&mut self, id: ThreadId, status: Status) {
+        self.thread(id).status = status;
+        self.running[id.index()] = status == Status::Running;
     }
 
     fn lock(&mut self, id: LockId) -> &mut Lock {
@@ -275,7 +342,7 @@ impl Validator {
             return Err(DefectKind::WaitWithoutHolding { lock: id });
         }
         let depth = std::mem::take(&mut lock.depth);
-        self.thread(t).status = Status::Waiting { lock: id, depth };
+        self.set_status(t, Status::Waiting { lock: id, depth });
         Ok(())
     }
 
@@ -284,7 +351,7 @@ impl Validator {
             Op::Resume { lock: resumed } if resumed == lock => {
                 self.acquire(event.thread, lock, Hold::Exclusive)?;
                 self.lock(lock).depth = depth;
-                self.thread(event.thread).status = Status::Running;
+                self.set_status(event.thread, Status::Running);
                 Ok(())
             }
             Op::Resume { lock } => Err(DefectKind::ResumeWithoutWait { lock }),

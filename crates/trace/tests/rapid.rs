@@ -15,14 +15,14 @@ fn read(text: &[u8], strictness: Strictness) -> Outcome {
     drain(&mut Reader::new(text.to_vec(), strictness))
 }
 
-/// Events with their names, as [`Line::parse`] would give them.
-fn named(outcome: &Outcome) -> Vec<Line<'_>> {
+/// Events with their names, shown as the [`Line`]s that give them.
+fn named(outcome: &Outcome) -> Vec<String> {
     let tables = &outcome.tables;
+    let var = |id| tables.vars.get(id).expect("a variable");
+    let lock = |id| tables.locks.get(id).expect("a lock");
+    let thread = |id| tables.threads.get(id).expect("a thread");
+    let label = |id| (id != LabelId::NONE).then(|| tables.labels.get(id).expect("a label"));
     let line = |event: &Event| {
-        let var = |id| tables.vars.get(id).expect("a variable");
-        let lock = |id| tables.locks.get(id).expect("a lock");
-        let thread = |id| tables.threads.get(id).expect("a thread");
-        let label = |id| (id != LabelId::NONE).then(|| tables.labels.get(id).expect("a label"));
         let op = match event.op {
             op if op == Op::read(target(&op)) => LineOp::Read(var(target(&op))),
             op if op == Op::write(target(&op)) => LineOp::Write(var(target(&op))),
@@ -35,15 +35,10 @@ fn named(outcome: &Outcome) -> Vec<Line<'_>> {
             Op::End { label: id } => LineOp::End(label(id)),
             op => panic!("{op:?} from STD"),
         };
-        (thread(event.thread), op, event.site)
+        let loc = tables.site_text(event.site);
+        format!("{:?}", Line { thread: thread(event.thread), op, loc: &loc })
     };
-    let events = outcome.events.iter().map(line);
-    events
-        .map(|(thread, op, site)| {
-            let loc: &str = Box::leak(tables.site_text(site).into_boxed_str());
-            Line { thread, op, loc }
-        })
-        .collect()
+    outcome.events.iter().map(line).collect()
 }
 
 fn target(op: &Op) -> VarId {
@@ -54,10 +49,14 @@ fn target(op: &Op) -> VarId {
 }
 
 /// What the grammar says of each line.
-fn expected(text: &[u8]) -> Vec<Result<Line<'_>, String>> {
+fn expected(text: &[u8]) -> Vec<Result<String, String>> {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     let lines = text.split(|&byte| byte == b'\n');
-    lines.map(|line| Line::parse(line.strip_suffix(b"\r").unwrap_or(line))).collect()
+    let parse = |line: &[u8]| {
+        let line = Line::parse(line.strip_suffix(b"\r").unwrap_or(line))?;
+        Ok(format!("{line:?}"))
+    };
+    lines.map(parse).collect()
 }
 
 /// Lines of short and long names, of every operation, with some that are nearly right.
@@ -100,22 +99,38 @@ fn random_text(rng: &mut Rng, names: u32) -> Vec<u8> {
 
 fn check_against_grammar(text: &[u8], outcome: &Outcome, strictness: Strictness) {
     let expected = expected(text);
-    let good = expected.iter().filter_map(|line| line.as_ref().ok().copied());
+    let good = expected.iter().filter_map(|line| line.as_ref().ok().cloned());
     let bad = expected.iter().enumerate().filter_map(|(index, line)| {
         line.as_ref().err().map(|reason| format!("line {}: {reason}", index + 1))
     });
-    let context = || String::from_utf8_lossy(text).into_owned();
     if strictness == Strictness::Lenient {
-        assert_eq!(named(outcome), good.collect::<Vec<_>>(), "{}", context());
+        assert_lines(&named(outcome), &good.collect::<Vec<_>>());
         let bad = bad.collect::<Vec<_>>();
-        assert_eq!(outcome.notes.skipped, bad.len() as u64, "{}", context());
-        assert_eq!(outcome.notes.first_skipped, bad[..bad.len().min(5)], "{}", context());
+        assert_eq!(outcome.notes.skipped, bad.len() as u64);
+        assert_eq!(outcome.notes.first_skipped, bad[..bad.len().min(5)]);
         assert!(outcome.error.is_none());
     } else {
-        let before = expected.iter().map_while(|line| line.as_ref().ok().copied());
-        assert_eq!(named(outcome), before.collect::<Vec<_>>(), "{}", context());
+        let before = expected.iter().map_while(|line| line.as_ref().ok().cloned());
+        assert_lines(&named(outcome), &before.collect::<Vec<_>>());
         let error = outcome.error.as_ref().map(ToString::to_string);
-        assert_eq!(error, bad.map(|bad| bad.to_owned()).next(), "{}", context());
+        assert_eq!(error, bad.into_iter().next());
+    }
+}
+
+fn assert_lines(found: &[String], expected: &[String]) {
+    for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
+        assert_eq!(found, expected, "event {index}");
+    }
+    assert_eq!(found.len(), expected.len());
+}
+
+/// A mutated line can look as if it and its neighbours were one: once, the line behind it was lost.
+#[test]
+fn a_line_that_seems_to_reach_into_the_next_loses_nothing() {
+    for bad in ["T1", "T1|x", "T1|r(x", "", "|", "T1|begin", "T1|r(x)", "(", "T1()|"] {
+        let text = format!("T1|r(x)|1\nT1|begin|2\n{bad}\nT1|r(x)|1\nT1|begin|2\nT1|r(x)|1\n");
+        let outcome = read(text.as_bytes(), Strictness::Lenient);
+        check_against_grammar(text.as_bytes(), &outcome, Strictness::Lenient);
     }
 }
 
@@ -187,7 +202,7 @@ fn errors_say_what_is_wrong() {
         (
             "this-is-a-thread-with-a-name-that-is-far-too-long-to-show",
             "line 1: expected '|' after the thread name, found only \
-             \"this-is-a-thread-with-a-name-that-is-far-\"…",
+             \"this-is-a-thread-with-a-name-that-is-far\"…",
         ),
     ];
     for (text, message) in cases {

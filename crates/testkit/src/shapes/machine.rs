@@ -46,7 +46,7 @@ impl Machine {
         let vars = OBJECTS * fields + COMMON + spec.threads * LOCALS;
         (0..vars).for_each(|i| _ = tables.vars.push(&format!("V{i}")));
         (0..OBJECTS).for_each(|i| _ = tables.locks.push(&format!("L{i}")));
-        let fork_site = tables.sites.intern_loc("Main.java:5");
+        let fork_site = tables.sites.intern_loc("5");
         for child in (1..spec.threads).map(ThreadId) {
             out.push(Event::new(ThreadId(0), Op::Fork { child }, fork_site));
         }
@@ -74,10 +74,8 @@ impl Machine {
     /// nothing from them afterwards, so it comes first in every serial order.
     fn open_the_long_block(&mut self, tables: &mut Tables, out: &mut Vec<Event>) {
         let label = tables.labels.intern("Main.hold");
-        let site =
-            |tables: &mut Tables, line| tables.sites.intern_loc(&format!("Main.java:{line}"));
-        let begin = site(tables, 20);
-        let write = site(tables, 21);
+        let begin = tables.sites.intern_loc("20");
+        let write = tables.sites.intern_loc("21");
         out.push(Event::new(ThreadId(0), Op::Begin { label }, begin));
         for i in 0..COMMON {
             out.push(Event::new(ThreadId(0), Op::write(self.common(i)), write));

@@ -35,7 +35,7 @@ impl Pipe {
         // Four slots for each thread, then one local variable for each.
         (0..spec.threads * 5).for_each(|i| _ = tables.vars.push(&format!("V{i}")));
         let label = tables.labels.intern("Stage.pass");
-        let mut site = |line| tables.sites.intern_loc(&format!("Stage.java:{line}"));
+        let mut site = |line: u32| tables.sites.intern_loc(&line.to_string());
         let sites = Sites {
             begin: site(10),
             write: site(11),

@@ -160,12 +160,13 @@ impl<'a> Writer<'a> {
         let classes = CLASSES.len() as u32;
         let class = CLASSES[(number % classes) as usize];
         let verb = VERBS[(number / classes) as usize % VERBS.len()];
-        let line = 10 + number / classes * 40;
+        // Places are numbers, as in the traces that RAPID's logger writes.
+        let line = 1000 * (1 + number % classes) + number / classes * 40;
         Self { style, rng, tables, class, verb, number, line, fields, body: Vec::new() }
     }
 
     fn step(&mut self, act: Act) {
-        let site = self.tables.sites.intern_loc(&format!("{}.java:{}", self.class, self.line));
+        let site = self.tables.sites.intern_loc(&self.line.to_string());
         self.line += 1;
         self.body.push(Step { act, site });
     }

@@ -136,8 +136,11 @@ impl Source for Reader {
 
 /// The event of a line; none for a header, a definition or an empty line.
 fn read_line(line: &[u8], tables: &mut Tables) -> Result<Option<Event>, String> {
-    if line.trim_ascii().is_empty() {
-        return Ok(None);
+    match line.trim_ascii_start().first() {
+        None => return Ok(None),
+        Some(b'{') => {}
+        // serde would also take a list for an object without names.
+        Some(_) => return Err("expected an object, which starts with '{'".to_owned()),
     }
     let fields: Fields<'_> = serde_json::from_slice(line).map_err(|error| in_words(&error))?;
     // Nothing is added to the tables before the whole line is known to be good.

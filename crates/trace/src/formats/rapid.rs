@@ -216,8 +216,9 @@ impl LineReader {
                 batch.push(event);
                 *misses += u32::from(!known.learn(&rest[..length], &line, &event));
             }
-            start += length + 1;
-            if !splits.skip() {
+            let end = start + length;
+            start = end + 1;
+            if !splits.skip(end) {
                 splits.find(block, marks, start);
             }
         }

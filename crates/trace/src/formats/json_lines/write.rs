@@ -120,6 +120,13 @@ impl<W: Write> Writer<W> {
 
     fn event(&mut self, tables: &Tables, event: &Event) -> Result<(), TraceError> {
         let mut line = Map::new();
+        if let Op::Fork { child } | Op::Join { child } = event.op {
+            // The line itself will introduce its thread, and then a child only if that comes next.
+            let next = self.threads.known.max(event.thread.index() + 1);
+            if child.index() > next {
+                self.threads.define(child.index(), "thread", &mut self.buffer);
+            }
+        }
         let thread = self.threads.used(event.thread, "thread", &mut self.buffer)?;
         line.insert("t".to_owned(), thread);
         self.op(tables, &event.op, &mut line)?;

@@ -218,10 +218,12 @@ impl<K: Key> Splits<K> {
         (count, lines[..count].last().map(|line| usize::from(line.end)))
     }
 
-    /// Passes over the line that was not resolved; says `false` if there is none left.
-    pub(super) fn skip(&mut self) -> bool {
+    /// Passes over the line that was not resolved, which in truth ends at `end`. Says `false` if
+    /// there is no other, or if this took something else for a line.
+    pub(super) fn skip(&mut self, end: usize) -> bool {
+        let line = self.lines[..self.filled].get(self.next);
         self.next += 1;
-        self.next <= self.filled
+        line.is_some_and(|line| usize::from(line.end) == end)
     }
 }
 

@@ -7,7 +7,7 @@ use untorn_check::fast::{Fast, OpenAncestors, fault};
 use untorn_check::velodrome::Velodrome;
 use untorn_check::{Checker, Outcome, Transaction, Verdict, Violation};
 use untorn_testkit::{
-    Knobs, TraceGen, check_cycle, first_violation, for_random_traces, refuted_blocks,
+    Knobs, TraceGen, check_cycle, first_violation, for_random_traces, for_rings, refuted_blocks,
 };
 use untorn_trace::{Event, EventIdx, LabelId, Op};
 
@@ -55,6 +55,16 @@ fn soak_velodrome_agrees_with_fast_on_larger_traces() {
             agree(fast, first_event(&run(Velodrome::new(), events)))
         });
     }
+}
+
+/// Rings have their only cycle through all threads: what is not passed on shows at once.
+#[test]
+fn soak_rings_agree_with_the_oracle() {
+    for_rings(0..rounds(300_000), |events| {
+        let expected = first_violation(events);
+        agree(expected, first_event(&run(Fast::new(), events)))?;
+        agree(expected, first_event(&run(Velodrome::new(), events)))
+    });
 }
 
 /// Gives every block instance a label of its own, so that none is reported as a repetition.

@@ -77,6 +77,7 @@ pub fn read(
         let first = EventIdx(tally.events);
         tally.events += batch.len() as u64;
         match input.strictness {
+            _ if source.is_well_formed() => {}
             Strictness::Strict => validator.events(first, &batch),
             Strictness::Lenient => leave_out_defects(&mut validator, first, &mut batch),
         }

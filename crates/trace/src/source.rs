@@ -6,7 +6,7 @@ use crate::event::Event;
 use crate::tables::Tables;
 
 /// Events handed out at once: large enough to amortise a call, small enough to stay in the cache.
-pub const BATCH: usize = 2048;
+pub const BATCH: usize = 1024;
 
 /// A stream of events with the tables that name them.
 ///
@@ -21,6 +21,12 @@ pub trait Source {
 
     /// What was passed over so far, and whether the trace was cut short.
     fn notes(&self) -> &Notes;
+
+    /// Whether it is known, before anything is read, that the whole trace is well-formed: a
+    /// [`Validator`](crate::validate::Validator) has nothing to find.
+    fn is_well_formed(&self) -> bool {
+        false
+    }
 }
 
 /// What is to be done with input that breaks the rules.

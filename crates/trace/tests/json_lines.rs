@@ -139,7 +139,7 @@ fn pieces_of_any_size_give_the_same() {
     let trace = random_trace(&mut Rng::new(8));
     let text = written(&trace);
     for size in 1..=40 {
-        let mut reader = Reader::stream(Pieces::new(&text, size), Strictness::Strict);
+        let mut reader = Reader::stream(Pieces::stream(&text, size), Strictness::Strict);
         assert_same(&Trace::read(&mut reader).expect("good"), &trace);
     }
 }

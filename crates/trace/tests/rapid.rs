@@ -155,7 +155,7 @@ fn pieces_of_any_size_give_the_same() {
     for _ in 0..12 {
         let text = random_text(&mut rng, 30);
         for size in 1..=40 {
-            let mut reader = Reader::stream(Pieces::new(&text, size), Strictness::Lenient);
+            let mut reader = Reader::stream(Pieces::stream(&text, size), Strictness::Lenient);
             check_against_grammar(&text, &drain(&mut reader), Strictness::Lenient);
         }
     }
@@ -165,7 +165,7 @@ fn pieces_of_any_size_give_the_same() {
 fn a_text_longer_than_any_buffer_is_read_in_pieces() {
     let line = "T1|r(V12)|345\nT2|begin|7\nT1|w(some-long-variable)|A.java:12\n";
     let text = line.repeat(20_000);
-    let mut reader = Reader::stream(Pieces::new(text.as_bytes(), 70_001), Strictness::Strict);
+    let mut reader = Reader::stream(Pieces::stream(text.as_bytes(), 70_001), Strictness::Strict);
     check_against_grammar(text.as_bytes(), &drain(&mut reader), Strictness::Strict);
 }
 
@@ -218,7 +218,7 @@ fn a_line_beyond_reason_is_refused_and_can_be_passed_over() {
     let mut text = b"T1|r(x)|1\n".to_vec();
     text.extend(b"T1|r(".iter().chain(&vec![b'x'; 3 << 20]).chain(b")|1\nT2|w(x)|2\n"));
     for size in [usize::MAX, 100_000] {
-        let open = |strictness| Reader::stream(Pieces::new(&text, size), strictness);
+        let open = |strictness| Reader::stream(Pieces::stream(&text, size), strictness);
         let outcome = drain(&mut open(Strictness::Strict));
         assert_eq!(outcome.events.len(), 1);
         let error = outcome.error.expect("an error").to_string();

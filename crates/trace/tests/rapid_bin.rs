@@ -95,7 +95,7 @@ fn many_events_come_in_order_in_pieces_of_any_size() {
     };
     check(read(&bytes, Strictness::Strict));
     for size in [1, 7, 8, 19, 100_000] {
-        check(drain(&mut Reader::stream(Pieces::new(&bytes, size), Strictness::Strict)));
+        check(drain(&mut Reader::stream(Pieces::stream(&bytes, size), Strictness::Strict)));
     }
 }
 

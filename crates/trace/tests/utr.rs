@@ -4,8 +4,8 @@
 use untorn_testkit::{Knobs, Rng, TraceGen, name_tables};
 use untorn_trace::formats::utr::{Compression, Reader, Writer};
 use untorn_trace::{
-    Event, Notes, RunMeta, Site, Source, Strictness, Tables, Trace, TraceError, Value, ValueKind,
-    VarFacts, VarId,
+    Event, Notes, RunMeta, Site, SiteId, Source, Strictness, Tables, Trace, TraceError, Value,
+    ValueKind, VarFacts, VarId,
 };
 
 /// A random trace with everything that tables can say.
@@ -22,7 +22,7 @@ fn random_trace(knobs: Knobs, seed: u64) -> Trace {
             loc: "",
         });
         if let Some(event) = events.get_mut(i) {
-            event.site = untorn_trace::SiteId(rng.below(3));
+            event.site = SiteId(rng.below(3));
         }
     }
     for var in 0..tables.vars.len() {
@@ -64,7 +64,7 @@ fn assert_same_tables(found: &Tables, expected: &Tables) {
     assert_eq!(names(found), names(expected));
     assert_eq!(found.sites.len(), expected.sites.len());
     for i in 0..found.sites.len() {
-        let id = untorn_trace::SiteId::from_index(i);
+        let id = SiteId::from_index(i);
         assert_eq!(found.sites.get(id), expected.sites.get(id));
     }
     assert_eq!(found.all_var_facts(), expected.all_var_facts());
@@ -90,7 +90,7 @@ fn what_goes_in_comes_out() {
 /// Writes in pieces while the tables grow, as a recorder does.
 #[test]
 fn tables_may_grow_between_writes() {
-    use untorn_trace::{Op, Sink, SiteId, ThreadId};
+    use untorn_trace::{Op, Sink, ThreadId};
     let mut tables = Tables::default();
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes, Compression::None);
@@ -219,6 +219,20 @@ fn repair(bytes: &mut [u8]) {
         bytes[at + 20..at + 24].copy_from_slice(&sum.to_le_bytes());
         at = end;
     }
+}
+
+#[test]
+fn a_whole_file_knows_whether_it_is_well_formed() {
+    let mut trace = random_trace(Knobs::medium(), 1);
+    let is_well_formed = |trace: &Trace, cut: usize| {
+        let bytes = encode(trace, Compression::None);
+        Reader::new(bytes[..bytes.len() - cut].to_vec(), Strictness::Strict).is_well_formed()
+    };
+    assert!(is_well_formed(&trace, 0));
+    assert!(!is_well_formed(&trace, 1), "a cut file has lost its end marker");
+    let thread = trace.events[0].thread;
+    trace.events.push(Event::new(thread, untorn_trace::Op::Join { child: thread }, SiteId::NONE));
+    assert!(!is_well_formed(&trace, 0), "a thread cannot join itself");
 }
 
 /// A section with the right checksums.

@@ -22,12 +22,6 @@ struct Thread<const W: usize> {
     /// The open transactions that reach this thread, the thread's own one included.
     /// Invariant: column `u` is in it iff `first[thread][u]` is valid.
     ancestors: Columns<W>,
-    /// The number of the current transaction, or of the last one; 0 before the first.
-    number: u64,
-    /// No open transaction reaches those with a lower number. Invariant: at most the least
-    /// `first[thread][u]` over `ancestors`, and `u64::MAX` if there are none. Raised only when it
-    /// has misled us.
-    alive_from: u64,
     /// The column of the open transaction; empty outside of blocks.
     own: Columns<W>,
     /// Blocks entered and not left.
@@ -37,20 +31,33 @@ struct Thread<const W: usize> {
 }
 
 impl<const W: usize> Thread<W> {
-    const NEW: Self = Self {
-        ancestors: Columns::EMPTY,
-        number: 0,
-        alive_from: u64::MAX,
-        own: Columns::EMPTY,
-        depth: 0,
-        column: 0,
-    };
+    const NEW: Self = Self { ancestors: Columns::EMPTY, own: Columns::EMPTY, depth: 0, column: 0 };
+}
+
+/// Where a thread is: all that an access usually needs to know of it.
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    /// The current transaction, or the last one; number 0 before the first.
+    now: Txn,
+    /// 1 outside of blocks, where every operation is a transaction of its own; otherwise 0.
+    step: u64,
+    /// No open transaction reaches an earlier transaction of this thread. Invariant: at most the
+    /// least `first[thread][u]` over the thread's ancestors; behind all if there are none. Raised
+    /// only when it has misled us.
+    alive_from: Txn,
+}
+
+impl Clock {
+    fn new(row: usize) -> Self {
+        Self { now: Txn::new(row, 0), step: 1, alive_from: Txn::behind(row) }
+    }
 }
 
 /// The matrix and the state it is about; `W` words of columns.
 #[derive(Debug)]
 pub(super) struct Core<const W: usize, const F: u8> {
     threads: Vec<Thread<W>>,
+    clocks: Vec<Clock>,
     /// Row-major, `64 * W` columns a thread; see the module's definition.
     first: Vec<u64>,
     vars: Vec<Location>,
@@ -66,6 +73,7 @@ impl<const W: usize, const F: u8> Default for Core<W, F> {
     fn default() -> Self {
         Self {
             threads: vec![Thread::NEW],
+            clocks: vec![Clock::new(0)],
             first: vec![0; Self::STRIDE],
             vars: Vec::new(),
             locks: Vec::new(),
@@ -92,7 +100,7 @@ impl<const W: usize, const F: u8> Core<W, F> {
     #[inline]
     fn event(&mut self, event: &Event) -> Result<(), Stop> {
         let t = row_of(event.thread);
-        if t >= self.threads.len() {
+        if t >= self.clocks.len() {
             self.grow_threads(event.thread)?;
         }
         if let Some(touch) = Touch::of(&event.op) {
@@ -123,7 +131,8 @@ impl<const W: usize, const F: u8> Core<W, F> {
         if row_of(thread) >= Txn::MAX_ROWS {
             return Err(Stop::Full);
         }
-        self.threads.resize(row_of(thread) + 1, Thread::NEW);
+        self.clocks.extend((self.clocks.len()..=row_of(thread)).map(Clock::new));
+        self.threads.resize(self.clocks.len(), Thread::NEW);
         self.first.resize(self.threads.len() * Self::STRIDE, 0);
         Ok(())
     }
@@ -137,10 +146,11 @@ impl<const W: usize, const F: u8> Core<W, F> {
     /// its own.
     #[inline]
     fn enter(&mut self, t: usize) -> Txn {
-        let thread = &mut self.threads[t];
-        let outside = thread.depth == 0 && F != fault::OUTSIDE_NOT_SEPARATED;
-        thread.number += u64::from(outside);
-        Txn::new(t, thread.number)
+        let clock = &mut self.clocks[t];
+        if F != fault::OUTSIDE_NOT_SEPARATED {
+            clock.now.0 += clock.step;
+        }
+        clock.now
     }
 
     /// An access. What nearly always happens is decided by a single branch: traces are hard to
@@ -161,8 +171,7 @@ impl<const W: usize, const F: u8> Core<W, F> {
             return self.touch_carefully(t, touch, me);
         }
         // What no open transaction reaches now, none ever will: it need not be remembered.
-        let dead = self.threads[t].ancestors.is_empty();
-        let kept = if dead { Txn::NONE } else { me };
+        let kept = if self.may_be_alive(me) { me } else { Txn::NONE };
         self.locations(table)[index] = Location {
             writer: if writes { kept } else { writer },
             readers: if writes { Readers::NONE } else { Readers::one(kept) },
@@ -179,24 +188,28 @@ impl<const W: usize, const F: u8> Core<W, F> {
     /// Whether an edge from `source` into the current transaction of `t` may change anything.
     #[inline]
     fn may_learn(&self, source: Txn, t: usize) -> bool {
+        if !self.is_foreign(source, t) {
+            return false;
+        }
         let theirs = &self.threads[source.row()];
         let mine = &self.threads[t];
         // The open transaction of the other thread matters only if it is the source itself.
-        let hidden = if source.number() < theirs.number { u64::MAX } else { 0 };
+        let hidden = if source < self.clocks[source.row()].now { u64::MAX } else { 0 };
         let news = (0..W).fold(0, |news, i| {
             let reaching = theirs.ancestors.0[i] & !(theirs.own.0[i] & hidden);
             news | reaching & (mine.own.0[i] | !mine.ancestors.0[i])
         });
-        (news != 0) & self.is_foreign(source, t)
+        news != 0
     }
 
     /// Whether an open transaction may reach `txn`; if none does, none ever will.
     #[inline]
     fn may_be_alive(&self, txn: Txn) -> bool {
-        txn.number() >= self.threads[txn.row()].alive_from
+        txn >= self.clocks[txn.row()].alive_from
     }
 
     /// All cases of [`Core::touch`], one after the other.
+    #[inline(never)] // or the usual case would have to spill its registers
     fn touch_carefully(&mut self, t: usize, touch: Touch, mut me: Txn) -> Result<(), Stop> {
         let Touch { table, index, writes } = touch;
         let Location { writer, readers } = self.locations(table)[index];
@@ -237,8 +250,8 @@ impl<const W: usize, const F: u8> Core<W, F> {
     /// The printed rule that [`fault::MERGE_OUTSIDE_INTO_OPEN`] follows.
     fn is_merged(&self, source: Txn, t: usize) -> bool {
         source != Txn::NONE && self.threads[t].depth == 0 && {
-            let owner = &self.threads[source.row()];
-            owner.depth > 0 && owner.number == source.number()
+            let row = source.row();
+            self.threads[row].depth > 0 && self.clocks[row].now == source
         }
     }
 
@@ -252,11 +265,11 @@ impl<const W: usize, const F: u8> Core<W, F> {
         let thread = &self.threads[t];
         let fresh = theirs.minus(&thread.ancestors);
         let mine = thread.depth > 0 && theirs.contains(thread.column as usize);
-        self.learn(source, t, fresh, mine, thread.number)
+        self.learn(source, t, fresh, mine, self.clocks[t].now)
     }
 
     /// The slow part of [`Core::edge`]: `fresh` are the columns that thread `t` may inherit as of
-    /// its transaction `number`; `mine` says that the open transaction of `t` reaches the source's
+    /// its transaction `now`; `mine` says that the open transaction of `t` reaches the source's
     /// thread.
     fn learn(
         &mut self,
@@ -264,7 +277,7 @@ impl<const W: usize, const F: u8> Core<W, F> {
         t: usize,
         fresh: Columns<W>,
         mine: bool,
-        number: u64,
+        now: Txn,
     ) -> Result<(), Stop> {
         let row = source.row() * Self::STRIDE;
         let column = self.threads[t].column as usize;
@@ -275,7 +288,7 @@ impl<const W: usize, const F: u8> Core<W, F> {
         for u in fresh.iter() {
             if self.first[row + u] <= source.number() {
                 gained.insert(u);
-                self.first[t * Self::STRIDE + u] = number;
+                self.first[t * Self::STRIDE + u] = now.number();
                 self.reached[u].push(t as u32);
             }
         }
@@ -283,10 +296,9 @@ impl<const W: usize, const F: u8> Core<W, F> {
             self.raise_alive_from(source.row());
             return Ok(());
         }
-        let thread = &mut self.threads[t];
-        thread.ancestors.union(&gained);
-        thread.alive_from = thread.alive_from.min(number);
-        if thread.depth > 0 {
+        self.threads[t].ancestors.union(&gained);
+        self.clocks[t].alive_from = self.clocks[t].alive_from.min(now);
+        if self.threads[t].depth > 0 {
             self.spread(column, &gained);
         }
         Ok(())
@@ -311,7 +323,8 @@ impl<const W: usize, const F: u8> Core<W, F> {
                     self.first[row + u] = since;
                 }
             }
-            debug_assert!(self.threads[t].alive_from <= since, "it holds for `column` already");
+            let alive_from = self.clocks[t].alive_from;
+            debug_assert!(alive_from <= Txn::new(t, since), "it holds for `column` already");
         }
     }
 
@@ -319,13 +332,14 @@ impl<const W: usize, const F: u8> Core<W, F> {
         if self.threads[t].depth == 0 {
             let column = self.free.pop().ok_or(Stop::Full)?;
             debug_assert!(F != fault::NONE || self.reached[column as usize].is_empty());
-            let thread = &mut self.threads[t];
-            thread.number += 1;
+            let (thread, clock) = (&mut self.threads[t], &mut self.clocks[t]);
+            clock.now.0 += 1;
+            clock.step = 0;
+            clock.alive_from = clock.alive_from.min(clock.now);
             thread.column = column;
             thread.ancestors.insert(column as usize);
             thread.own.insert(column as usize);
-            thread.alive_from = thread.alive_from.min(thread.number);
-            self.first[t * Self::STRIDE + column as usize] = thread.number;
+            self.first[t * Self::STRIDE + column as usize] = clock.now.number();
         }
         self.threads[t].depth += 1;
         Ok(())
@@ -342,6 +356,7 @@ impl<const W: usize, const F: u8> Core<W, F> {
         }
         let column = thread.column as usize;
         thread.own = Columns::EMPTY;
+        self.clocks[t].step = 1;
         self.forget(t, column);
         let mut reached = std::mem::take(&mut self.reached[column]);
         if F != fault::STALE_COLUMN {
@@ -357,18 +372,16 @@ impl<const W: usize, const F: u8> Core<W, F> {
     /// The transaction of `column`, an ancestor of thread `t`, has ended.
     #[inline]
     fn forget(&mut self, t: usize, column: usize) {
-        let thread = &mut self.threads[t];
-        thread.ancestors.remove(column);
-        if thread.ancestors.is_empty() {
-            thread.alive_from = u64::MAX;
+        self.threads[t].ancestors.remove(column);
+        if self.threads[t].ancestors.is_empty() {
+            self.clocks[t].alive_from = Txn::behind(t);
         }
     }
 
     fn raise_alive_from(&mut self, t: usize) {
         let row = &self.first[t * Self::STRIDE..][..Self::STRIDE];
-        let thread = &mut self.threads[t];
-        let firsts = thread.ancestors.iter().map(|u| row[u]);
-        thread.alive_from = firsts.min().unwrap_or(u64::MAX);
+        let firsts = self.threads[t].ancestors.iter().map(|u| Txn::new(t, row[u]));
+        self.clocks[t].alive_from = firsts.min().unwrap_or(Txn::behind(t));
     }
 
     /// An edge into the next transaction of the child, which is told of it now.
@@ -381,7 +394,7 @@ impl<const W: usize, const F: u8> Core<W, F> {
         if child == t {
             return Ok(());
         }
-        let next = self.threads[child].number + 1;
+        let next = Txn(self.clocks[child].now.0 + 1);
         if self.threads[child].depth > 0 {
             return self.edge(me, child); // not well-formed: a thread that runs is forked again
         }
@@ -391,11 +404,8 @@ impl<const W: usize, const F: u8> Core<W, F> {
 
     fn join(&mut self, t: usize, child: ThreadId) -> Result<(), Stop> {
         self.enter(t);
-        match self.threads.get(row_of(child)) {
-            Some(thread) if thread.number > 0 => {
-                let last = Txn::new(row_of(child), thread.number);
-                self.edge(last, t)
-            }
+        match self.clocks.get(row_of(child)) {
+            Some(clock) if clock.now.number() > 0 => self.edge(clock.now, t),
             _ => Ok(()),
         }
     }
@@ -445,6 +455,7 @@ impl<const W: usize, const F: u8> Core<W, F> {
             wide_row[..stride].copy_from_slice(row);
         }
         wide.threads = self.threads.iter().map(Thread::widen).collect();
+        wide.clocks = std::mem::take(&mut self.clocks);
         wide.reached[..stride].clone_from_slice(&self.reached);
         wide.free = (stride as u32..wide_stride as u32).rev().chain(self.free.drain(..)).collect();
         wide.vars = std::mem::take(&mut self.vars);
@@ -463,8 +474,6 @@ impl<const W: usize> Thread<W> {
         };
         Thread {
             ancestors: widen(&self.ancestors),
-            number: self.number,
-            alive_from: self.alive_from,
             own: widen(&self.own),
             depth: self.depth,
             column: self.column,

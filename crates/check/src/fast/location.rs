@@ -11,7 +11,7 @@ pub(super) fn row_of(thread: ThreadId) -> usize {
 
 /// A transaction: the `number`-th of the thread in `row`, counted from 1. Packed, because every
 /// variable holds two.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(super) struct Txn(pub(super) u64);
 
 impl Txn {
@@ -24,6 +24,11 @@ impl Txn {
     pub(super) fn new(row: usize, number: u64) -> Self {
         debug_assert!(row < Self::MAX_ROWS && number < 1 << Self::NUMBER_BITS);
         Self((row as u64) << Self::NUMBER_BITS | number)
+    }
+
+    /// Behind all transactions of a row.
+    pub(super) fn behind(row: usize) -> Self {
+        Self((row as u64 + 1) << Self::NUMBER_BITS)
     }
 
     #[inline]

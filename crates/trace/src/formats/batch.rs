@@ -66,8 +66,8 @@ impl Drop for Batch<'_> {
     }
 }
 
-/// Sets what an operation of RAPID's works on. All of them keep it at the same place in memory, so
-/// this is one store and no choice.
+/// Sets what an operation works on. Every operation has one number that says so, all of them at the
+/// same place in memory: naming each makes this one store and no choice.
 #[inline(always)]
 pub(super) fn set_target(op: &mut Op, id: u32) {
     match op {
@@ -76,10 +76,16 @@ pub(super) fn set_target(op: &mut Op, id: u32) {
         | Op::Acquire { lock: LockId(target), .. }
         | Op::Release { lock: LockId(target), .. }
         | Op::Request { lock: LockId(target) }
+        | Op::Wait { lock: LockId(target) }
+        | Op::Resume { lock: LockId(target) }
+        | Op::Notify { lock: LockId(target), .. }
         | Op::Fork { child: ThreadId(target) }
         | Op::Join { child: ThreadId(target) }
         | Op::Begin { label: LabelId(target) }
-        | Op::End { label: LabelId(target) } => *target = id,
-        _ => {}
+        | Op::End { label: LabelId(target) }
+        | Op::Branch { count: target }
+        | Op::Call { method: LabelId(target), .. }
+        | Op::Return { method: LabelId(target), .. }
+        | Op::Input { source: LabelId(target), .. } => *target = id,
     }
 }

@@ -204,4 +204,8 @@ impl Source for Named {
     fn notes(&self) -> &Notes {
         self.source.notes()
     }
+
+    fn is_well_formed(&self) -> bool {
+        self.source.is_well_formed()
+    }
 }

@@ -201,7 +201,7 @@ impl LineReader {
     ) -> Result<usize, TraceError> {
         let Path { known, splits, misses } = path;
         let mut start = 0;
-        splits.find(block, marks, start);
+        splits.find(block, marks, start, batch.room().len());
         loop {
             let (count, end) = splits.resolve(known, batch.room());
             start = end.map_or(start, |end| end + 1);
@@ -219,7 +219,7 @@ impl LineReader {
             let end = start + length;
             start = end + 1;
             if !splits.skip(end) {
-                splits.find(block, marks, start);
+                splits.find(block, marks, start, batch.room().len());
             }
         }
         Ok(start)

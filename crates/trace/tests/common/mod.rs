@@ -39,7 +39,7 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    pub fn new(bytes: &[u8], size: usize) -> Box<dyn Read + Send> {
+    pub fn stream(bytes: &[u8], size: usize) -> Box<dyn Read + Send> {
         Box::new(Self { bytes: bytes.to_vec(), at: 0, size })
     }
 }

@@ -109,21 +109,20 @@ impl Key for u128 {
     }
 }
 
-/// A name and its id; a key of zero is an empty slot.
+/// Two names and their ids, looked at together. A key of zero is a free place; the first is taken
+/// first.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot<K> {
-    key: K,
-    id: u32,
+struct Bucket<K> {
+    keys: [K; 2],
+    ids: [u32; 2],
 }
-
-/// Two slots that are looked at together; the first is filled first.
-type Bucket<K> = [Slot<K>; 2];
 
 /// Open addressing: a bucket that is full overflows into the next one.
 #[derive(Debug)]
 pub(super) struct KeyTable<K> {
-    /// A power of two of buckets, at most a quarter of their slots taken: nearly every key is in
-    /// the first bucket looked at, so the branch on that is predicted.
+    /// A power of two of buckets. Half as many names or fewer, so that nearly every key is in the
+    /// first bucket looked at and the branch on that is predicted; not many fewer, for a table in
+    /// a near cache is faster than one without overflow.
     buckets: Vec<Bucket<K>>,
     /// Takes a hash to a place in `buckets`.
     shift: u32,
@@ -148,21 +147,22 @@ impl<K: Key> KeyTable<K> {
     /// is there at all. Nothing branches here: a caller looks once at what several calls say.
     #[inline(always)]
     pub(super) fn glance(&self, key: K) -> (u32, bool) {
-        let [first, second] = &self.buckets[self.place(key) & (self.buckets.len() - 1)];
+        let bucket = &self.buckets[self.place(key) & (self.buckets.len() - 1)];
         // Not `||`: which of the two it is would be a branch on something as good as random.
-        let id = if second.key == key { second.id } else { first.id };
-        (id, (first.key == key) | (second.key == key))
+        let second = bucket.keys[1] == key;
+        (bucket.ids[usize::from(second)], (bucket.keys[0] == key) | second)
     }
 
     pub(super) fn find(&self, key: K) -> Option<u32> {
         let mask = self.buckets.len() - 1;
         let mut at = self.place(key);
         loop {
-            for slot in &self.buckets[at] {
-                if slot.key == key {
-                    return Some(slot.id);
+            let Bucket { keys, ids } = &self.buckets[at];
+            for (known, &id) in keys.iter().zip(ids) {
+                if *known == key {
+                    return Some(id);
                 }
-                if slot.key == K::default() {
+                if *known == K::default() {
                     return None;
                 }
             }
@@ -186,8 +186,10 @@ impl<K: Key> KeyTable<K> {
         let mask = self.buckets.len() - 1;
         let mut at = self.place(key);
         loop {
-            if let Some(free) = self.buckets[at].iter_mut().find(|slot| slot.key == K::default()) {
-                *free = Slot { key, id };
+            let Bucket { keys, ids } = &mut self.buckets[at];
+            if let Some(free) = keys.iter().position(|known| *known == K::default()) {
+                keys[free] = key;
+                ids[free] = id;
                 self.taken += 1;
                 return true;
             }
@@ -198,9 +200,11 @@ impl<K: Key> KeyTable<K> {
     fn grow(&mut self) {
         let larger = Self::with_bits(u64::BITS - self.shift + 1);
         let old = std::mem::replace(self, larger);
-        for slot in old.buckets.as_flattened() {
-            if slot.key != K::default() {
-                self.insert(slot.key, slot.id);
+        for Bucket { keys, ids } in &old.buckets {
+            for (&key, &id) in keys.iter().zip(ids) {
+                if key != K::default() {
+                    self.insert(key, id);
+                }
             }
         }
     }

@@ -242,13 +242,12 @@ impl Shape {
 /// which may be mapped.
 #[derive(Debug, Default)]
 pub(super) struct BlockReader {
-    /// Both dictionaries are filled up to a power of two, so that no index is out of bounds.
+    /// Both dictionaries are filled up to a power of two, so that no index is out of bounds: with
+    /// one of the threads, whichever, and with a shape that is a fault.
     threads: Vec<ThreadId>,
     shapes: Vec<Shape>,
     thread_bits: u32,
     shape_bits: u32,
-    /// Indices from here on are filling.
-    thread_limit: u32,
     has_values: bool,
     heads: std::ops::Range<usize>,
     targets: std::ops::Range<usize>,
@@ -274,6 +273,9 @@ impl BlockReader {
         let mut block = Self { count, ..Self::default() };
         block.read_threads(&mut cursor, tables)?;
         block.read_shapes(&mut cursor, tables)?;
+        if count > 0 && block.threads.is_empty() {
+            return Err(Fault::new("it has events of no thread"));
+        }
         block.heads = take_stream(&mut cursor)?;
         block.targets = take_stream(&mut cursor)?;
         block.values_at = cursor.at;
@@ -292,9 +294,10 @@ impl BlockReader {
             }
             self.threads.push(thread);
         }
-        self.thread_limit = self.threads.len() as u32;
         self.thread_bits = width_of(self.threads.len());
-        self.threads.resize(1 << self.thread_bits, ThreadId(0));
+        if let Some(&any) = self.threads.first() {
+            self.threads.resize(1 << self.thread_bits, any);
+        }
         Ok(())
     }
 
@@ -350,7 +353,7 @@ impl BlockReader {
         limit: usize,
         out: &mut Vec<Event>,
     ) -> Result<(), Fault> {
-        let (thread_bits, thread_limit) = (self.thread_bits, self.thread_limit);
+        let thread_bits = self.thread_bits;
         let (thread_mask, shape_mask) = (mask_of(thread_bits), mask_of(self.shape_bits));
         let head_bits = (thread_bits + self.shape_bits) as usize;
         let (threads, shapes) = (&self.threads[..], &self.shapes[..]);
@@ -364,7 +367,7 @@ impl BlockReader {
             let shape = &shapes[shape as usize];
             let target = bits(targets, target_at) & shape.mask;
             target_at += shape.width as usize;
-            faulty |= (u64::from(target) >= shape.limit) | (thread >= thread_limit);
+            faulty |= u64::from(target) >= shape.limit;
             let op = shape.op.with_target(shape.op.target() | target);
             Event { thread: threads[thread as usize], site: shape.site, op }
         }));

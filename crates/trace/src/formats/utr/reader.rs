@@ -5,10 +5,9 @@ use std::io::Read;
 
 use super::Fault;
 use super::block::BlockReader;
-use super::bytes::Cursor;
 use super::names::read_names;
 use super::section::{
-    DONE, EVENTS, FILE_HEADER, META, NAMES, SECTION_HEADER, SectionHeader, check_file_header,
+    DONE, Done, EVENTS, FILE_HEADER, META, NAMES, SECTION_HEADER, SectionHeader, check_file_header,
 };
 use crate::event::Event;
 use crate::ids::SymbolId;
@@ -28,6 +27,8 @@ pub struct Reader {
     payload: Payload,
     /// Events in blocks that have been opened.
     events: u64,
+    /// The end marker says so. Only a file that is at hand as a whole shows it in time.
+    is_well_formed: bool,
     state: State,
 }
 
@@ -109,7 +110,9 @@ impl Input {
 impl Reader {
     /// Reads a file that is in memory or mapped.
     pub fn new(bytes: impl AsRef<[u8]> + Send + 'static, strictness: Strictness) -> Self {
-        Self::with(Input::Whole { bytes: Box::new(bytes), at: 0 }, strictness)
+        let is_well_formed = Done::of_file(bytes.as_ref()).is_some_and(|done| done.defects == 0);
+        let input = Input::Whole { bytes: Box::new(bytes), at: 0 };
+        Self { is_well_formed, ..Self::with(input, strictness) }
     }
 
     /// Reads a stream.
@@ -127,6 +130,7 @@ impl Reader {
             block: BlockReader::default(),
             payload: Payload::Own(Vec::new()),
             events: 0,
+            is_well_formed: false,
             state: State::New,
         }
     }
@@ -244,7 +248,7 @@ impl Reader {
     }
 
     fn end(&mut self, payload: Payload) -> Result<(), Fault> {
-        let claimed = Cursor::new(self.input.bytes(&payload), 0).u64()?;
+        let claimed = Done::parse(self.input.bytes(&payload))?.events;
         if claimed != self.events {
             let found = self.events;
             return Err(Fault::new(format!("the file has {found} events and claims {claimed}")));
@@ -297,5 +301,9 @@ impl Source for Reader {
 
     fn notes(&self) -> &Notes {
         &self.notes
+    }
+
+    fn is_well_formed(&self) -> bool {
+        self.is_well_formed
     }
 }

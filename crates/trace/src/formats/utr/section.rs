@@ -22,6 +22,38 @@ pub(super) const NAMES: [u8; 4] = *b"NAME";
 pub(super) const EVENTS: [u8; 4] = *b"EVTS";
 pub(super) const DONE: [u8; 4] = *b"DONE";
 
+/// The end marker: how many events the file has, and how many of them cannot have happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Done {
+    pub events: u64,
+    pub defects: u64,
+}
+
+impl Done {
+    pub const LEN: usize = 16;
+
+    pub fn to_bytes(self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        bytes[..8].copy_from_slice(&self.events.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.defects.to_le_bytes());
+        bytes
+    }
+
+    pub fn parse(payload: &[u8]) -> Result<Self, Fault> {
+        let mut cursor = Cursor::new(payload, 0);
+        Ok(Self { events: cursor.u64()?, defects: cursor.u64()? })
+    }
+
+    /// The end marker of a whole file, if it has one.
+    pub fn of_file(file: &[u8]) -> Option<Self> {
+        let marker = file.len().checked_sub(SECTION_HEADER + Self::LEN)?;
+        let (header, payload) = file[marker..].split_at(SECTION_HEADER);
+        let header = SectionHeader::parse(header.first_chunk()?).ok()?;
+        let is_marker = header.kind == DONE && header.check(payload).is_ok();
+        is_marker.then(|| Self::parse(payload).ok()).flatten()
+    }
+}
+
 const STORED: u8 = 0;
 const ZSTD: u8 = 1;
 

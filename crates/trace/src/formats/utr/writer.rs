@@ -4,10 +4,12 @@ use std::io::Write;
 
 use super::block::{BLOCK, encode};
 use super::names::NamesWriter;
-use super::section::{DONE, EVENTS, META, NAMES, SectionHeader, file_header};
+use super::section::{DONE, Done, EVENTS, META, NAMES, SectionHeader, file_header};
 use crate::event::Event;
+use crate::ids::EventIdx;
 use crate::source::{Sink, TraceError};
 use crate::tables::{RunMeta, Tables};
+use crate::validate::Validator;
 
 /// Whether blocks are compressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -29,6 +31,8 @@ pub struct Writer<W> {
     pending: Vec<Event>,
     /// Events in sections that have been written.
     written: u64,
+    /// Looks at every event on its way, so that readers need not.
+    validator: Validator,
     started: bool,
 }
 
@@ -41,6 +45,7 @@ impl<W: Write> Writer<W> {
             meta: None,
             pending: Vec::with_capacity(BLOCK),
             written: 0,
+            validator: Validator::new(),
             started: false,
         }
     }
@@ -64,6 +69,7 @@ impl<W: Write> Writer<W> {
         let Self { out, names, compression, .. } = self;
         names.news(tables, |payload| put_section(out, NAMES, payload, *compression))?;
         if !self.pending.is_empty() {
+            self.validator.events(EventIdx(self.written), &self.pending);
             let payload = encode(&self.pending, self.written);
             put_section(&mut self.out, EVENTS, &payload, self.compression)?;
             self.written += self.pending.len() as u64;
@@ -89,7 +95,8 @@ impl<W: Write> Sink for Writer<W> {
 
     fn finish(&mut self, tables: &Tables) -> Result<(), TraceError> {
         self.flush_block(tables)?;
-        put_section(&mut self.out, DONE, &self.written.to_le_bytes(), Compression::None)?;
+        let done = Done { events: self.written, defects: self.validator.count() };
+        put_section(&mut self.out, DONE, &done.to_bytes(), Compression::None)?;
         self.out.flush()?;
         Ok(())
     }

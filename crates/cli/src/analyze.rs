@@ -78,6 +78,8 @@ fn write_reports(config: &Analyze, traces: Vec<TraceReport>, console: &mut Conso
     Ok(())
 }
 
+const CLEAN: untorn_check::Verdict = untorn_check::Verdict::Serializable;
+
 /// The passes over one trace.
 struct Session<'a> {
     config: &'a Analyze,
@@ -108,6 +110,7 @@ impl<'a> Session<'a> {
             Plan::Explain => self.check(&[CheckerName::Velodrome])?,
             Plan::Chosen(names) => self.check(names)?,
         };
+        self.is_decided(&checked.outcomes)?;
         agree(&checked.outcomes)?;
         let violations = violations(&checked.outcomes);
         let mut notes = notes(self.config, &checked);
@@ -123,15 +126,31 @@ impl<'a> Session<'a> {
         Ok(Analysis { report, time: start.elapsed(), seen: self.seen })
     }
 
-    /// The fast verdict first; Velodrome reads the trace once more if there is a violation.
+    /// The fast verdict first; Velodrome reads the trace once more if there is a violation, or more
+    /// open blocks than the fast checker can tell apart.
     fn explain(&mut self) -> Result<Checked> {
-        let fast = self.check(&[CheckerName::Fast])?;
-        if !fast.outcomes.iter().any(|(_, outcome)| outcome.verdict.is_violation()) {
+        let mut fast = self.check(&[CheckerName::Fast])?;
+        if fast.outcomes.iter().all(|(_, outcome)| outcome.verdict == CLEAN) {
             return Ok(fast);
         }
+        fast.outcomes.retain(|(_, outcome)| outcome.verdict.is_violation());
         let mut precise = self.check(&[CheckerName::Velodrome])?;
         precise.outcomes.splice(0..0, fast.outcomes);
         Ok(precise)
+    }
+
+    /// An exact checker without a verdict has met a limit of its own: that is no clean bill.
+    fn is_decided(&self, outcomes: &[(CheckerName, Outcome)]) -> Result<()> {
+        let undecided = outcomes.iter().find(|(name, outcome)| {
+            let is_exact = !matches!(name, CheckerName::Atomizer | CheckerName::Eraser);
+            is_exact && outcome.verdict == untorn_check::Verdict::Undecided
+        });
+        let Some((name, _)) = undecided else { return Ok(()) };
+        let (name, file) = (checkers::word(*name), self.input.name());
+        let what =
+            "more blocks are open at once, or there are more threads, than it can tell apart";
+        Err(Failure::run(format!("{name} has no verdict: {what}, {file}"))
+            .way_out("leave out --with, or choose velodrome, which has no such limit"))
     }
 
     /// Shows the trace to the given checkers.

@@ -105,6 +105,10 @@ impl fmt::Display for Words<'_> {
 }
 
 /// Sees a trace in batches and collects its defects. An event with a defect has no effect.
+///
+/// A batch in which no thread starts, stops or ends is *ordinary*: its locks and its blocks then
+/// have nothing to do with each other, and each are looked at in a loop of their own that does not
+/// branch on the kind of event. Those branches are what makes a trace slow to validate.
 #[derive(Debug, Default)]
 pub struct Validator {
     threads: Vec<Thread>,
@@ -113,8 +117,9 @@ pub struct Validator {
     locks: Vec<Lock>,
     count: u64,
     first: Vec<Defect>,
-    /// Positions, in the batch at hand, of events that are neither reads nor writes.
-    synchronising: Vec<u32>,
+    /// Positions, in the batch at hand, of events on exclusive locks, and of begins and ends.
+    locking: Vec<u32>,
+    nesting: Vec<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -135,7 +140,9 @@ enum Status {
 #[derive(Clone, Debug, Default)]
 struct Thread {
     status: Status,
-    open: Vec<LabelId>,
+    /// Labels of the open blocks, the innermost at `depth - 1`; what is behind is left over.
+    labels: Vec<LabelId>,
+    depth: usize,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -147,13 +154,30 @@ struct Lock {
     shared: Vec<(ThreadId, u32)>,
 }
 
-/// Kinds of events that start, stop or end a thread, as bits by [`Op::code`].
-const LIFE: u32 = {
-    let (lock, child) = (LockId(0), ThreadId(0));
-    1 << Op::Wait { lock }.code()
-        | 1 << Op::Resume { lock }.code()
-        | 1 << Op::Fork { child }.code()
-        | 1 << Op::Join { child }.code()
+/// What an operation means for the form of a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    /// Nothing: its thread must run, that is all.
+    None,
+    Locking,
+    Nesting,
+    /// Starts, stops or ends a thread.
+    Life,
+}
+
+/// By [`Op::code`].
+const ROLES: [Role; Op::CODES] = {
+    let (lock, child, label) = (LockId(0), ThreadId(0), LabelId::NONE);
+    let mut roles = [Role::None; Op::CODES];
+    roles[Op::acquire(lock).code()] = Role::Locking;
+    roles[Op::release(lock).code()] = Role::Locking;
+    roles[Op::Begin { label }.code()] = Role::Nesting;
+    roles[Op::End { label }.code()] = Role::Nesting;
+    roles[Op::Wait { lock }.code()] = Role::Life;
+    roles[Op::Resume { lock }.code()] = Role::Life;
+    roles[Op::Fork { child }.code()] = Role::Life;
+    roles[Op::Join { child }.code()] = Role::Life;
+    roles
 };
 
 impl Validator {
@@ -175,70 +199,83 @@ impl Validator {
 
     /// Sees the next events, the first of which is at position `first`.
     pub fn events(&mut self, first: EventIdx, batch: &[Event]) {
-        let mut synchronising = std::mem::take(&mut self.synchronising);
-        if self.is_ordinary(batch, &mut synchronising) {
-            for &i in &synchronising {
-                self.judge(first, batch, i as usize);
-            }
+        let mut defects = Vec::new();
+        if self.is_ordinary(batch) {
+            self.check_locking(batch, &mut defects);
+            self.check_nesting(batch, &mut defects);
+            defects.sort_by_key(|&(i, _)| i);
         } else {
-            for i in 0..batch.len() {
-                self.judge(first, batch, i);
+            for (i, event) in batch.iter().enumerate() {
+                defects.extend(self.event(event).err().map(|kind| (i as u32, kind)));
             }
         }
-        self.synchronising = synchronising;
+        self.count += defects.len() as u64;
+        for (i, kind) in defects.into_iter().take(Self::KEPT - self.first.len()) {
+            let at = EventIdx(first.0 + u64::from(i));
+            self.first.push(Defect { at, event: batch[i as usize], kind });
+        }
     }
 
-    /// Whether all threads of the batch run all the time, so that their reads and writes cannot be
-    /// wrong; and which events are left then. Without a branch on the kind of event: those are
-    /// what makes a trace slow to read.
-    fn is_ordinary(&self, batch: &[Event], synchronising: &mut Vec<u32>) -> bool {
-        synchronising.clear();
-        synchronising.resize(batch.len(), 0);
-        let mut found = 0;
-        let (mut kinds, mut running) = (0_u32, true);
+    /// Whether all threads of the batch run all the time, and no lock has a shared side. Finds out
+    /// which events are left to be looked at then.
+    fn is_ordinary(&mut self, batch: &[Event]) -> bool {
+        self.locking.resize(batch.len().max(self.locking.len()), 0);
+        self.nesting.resize(batch.len().max(self.nesting.len()), 0);
+        let (mut locking, mut nesting) = (0, 0);
+        let mut ordinary = true;
         for (i, event) in batch.iter().enumerate() {
-            kinds |= 1 << event.op.code();
-            running &= self.running.get(event.thread.index()).copied().unwrap_or(false);
-            synchronising[found] = i as u32;
-            found += usize::from(!matches!(event.op, Op::Read { .. } | Op::Write { .. }));
+            let role = ROLES[event.op.code()];
+            self.locking[locking] = i as u32;
+            self.nesting[nesting] = i as u32;
+            locking += usize::from(role == Role::Locking);
+            nesting += usize::from(role == Role::Nesting);
+            let running = self.running.get(event.thread.index()).copied().unwrap_or(false);
+            ordinary &= running & (role != Role::Life) & !event.op.is_shared();
         }
-        synchronising.truncate(found);
-        running && kinds & LIFE == 0
+        self.locking.truncate(locking);
+        self.nesting.truncate(nesting);
+        ordinary
     }
 
-    #[inline]
-    fn judge(&mut self, first: EventIdx, batch: &[Event], i: usize) {
-        let event = &batch[i];
-        if self.is_plain_locking(event) {
-            return;
-        }
-        if let Err(kind) = self.event(event) {
-            self.count += 1;
-            if self.first.len() < Self::KEPT {
-                let at = EventIdx(first.0 + i as u64);
-                self.first.push(Defect { at, event: *event, kind });
+    fn check_locking(&mut self, batch: &[Event], defects: &mut Vec<(u32, DefectKind)>) {
+        let positions = std::mem::take(&mut self.locking);
+        for &i in &positions {
+            let Event { thread, op, .. } = batch[i as usize];
+            let acquires = matches!(op, Op::Acquire { .. });
+            let lock = self.lock(LockId(op.target()));
+            let own = (lock.depth > 0) & (lock.owner == thread);
+            let free = (lock.depth == 0) & acquires;
+            if (own | free) & lock.shared.is_empty() {
+                lock.owner = thread;
+                lock.depth = lock.depth.wrapping_add(if acquires { 1 } else { u32::MAX });
+            } else {
+                let judged = self.event(&batch[i as usize]);
+                defects.extend(judged.err().map(|kind| (i, kind)));
             }
         }
+        self.locking = positions;
     }
 
-    /// Takes or gives back an exclusive lock, if that is all that happens and nothing is wrong.
-    #[inline]
-    fn is_plain_locking(&mut self, event: &Event) -> bool {
-        let (id, change) = match event.op {
-            Op::Acquire { lock, hold: Hold::Exclusive } => (lock, 1_u32),
-            Op::Release { lock, hold: Hold::Exclusive } => (lock, u32::MAX),
-            _ => return false,
-        };
-        let running = self.running.get(event.thread.index()).copied().unwrap_or(false);
-        let Some(lock) = self.locks.get_mut(id.index()) else { return false };
-        let own = (lock.depth > 0) & (lock.owner == event.thread);
-        let free = (lock.depth == 0) & lock.shared.is_empty() & (change == 1);
-        if !(running & (own & lock.shared.is_empty() | free)) {
-            return false;
+    fn check_nesting(&mut self, batch: &[Event], defects: &mut Vec<(u32, DefectKind)>) {
+        let positions = std::mem::take(&mut self.nesting);
+        for &i in &positions {
+            let Event { thread, op, .. } = batch[i as usize];
+            let (label, begins) = (LabelId(op.target()), matches!(op, Op::Begin { .. }));
+            let Thread { labels, depth, .. } = &mut self.threads[thread.index()];
+            if labels.len() <= *depth {
+                labels.resize(*depth + 1, LabelId::NONE);
+            }
+            let open = labels[depth.saturating_sub(1)];
+            let same = (open == label) | (open == LabelId::NONE) | (label == LabelId::NONE);
+            if begins | ((*depth > 0) & same) {
+                labels[*depth] = label; // behind the open ones, if a block ends
+                *depth = depth.wrapping_add(if begins { 1 } else { usize::MAX });
+            } else {
+                let judged = self.event(&batch[i as usize]);
+                defects.extend(judged.err().map(|kind| (i, kind)));
+            }
         }
-        lock.owner = event.thread;
-        lock.depth = lock.depth.wrapping_add(change);
-        true
+        self.nesting = positions;
     }
 
     fn event(&mut self, event: &Event) -> Result<(), DefectKind> {
@@ -255,7 +292,10 @@ impl Validator {
             Op::Wait { lock } => self.wait(t, lock),
             Op::Resume { lock } => Err(DefectKind::ResumeWithoutWait { lock }),
             Op::Begin { label } => {
-                self.thread(t).open.push(label);
+                let thread = self.thread(t);
+                thread.labels.truncate(thread.depth);
+                thread.labels.push(label);
+                thread.depth += 1;
                 Ok(())
             }
             Op::End { label } => self.end(t, label),
@@ -360,12 +400,15 @@ impl Validator {
     }
 
     fn end(&mut self, t: ThreadId, label: LabelId) -> Result<(), DefectKind> {
-        match self.thread(t).open.pop() {
-            None => Err(DefectKind::EndWithoutBegin),
-            Some(open) if open != label && open != LabelId::NONE && label != LabelId::NONE => {
-                Err(DefectKind::EndOfOtherBlock { open, ended: label })
-            }
-            Some(_) => Ok(()),
+        let thread = self.thread(t);
+        let Some(depth) = thread.depth.checked_sub(1) else {
+            return Err(DefectKind::EndWithoutBegin);
+        };
+        let open = thread.labels[depth];
+        if open != label && open != LabelId::NONE && label != LabelId::NONE {
+            return Err(DefectKind::EndOfOtherBlock { open, ended: label });
         }
+        thread.depth = depth;
+        Ok(())
     }
 }

@@ -106,7 +106,7 @@ impl fmt::Display for Words<'_> {
 
 /// Sees a trace in batches and collects its defects. An event with a defect has no effect.
 ///
-/// A batch in which no thread starts, stops or ends is *ordinary*: its locks and its blocks then
+/// A chunk of events in which no thread starts, stops or ends is *ordinary*: its locks and its blocks then
 /// have nothing to do with each other, and each are looked at in a loop of their own that does not
 /// branch on the kind of event. Those branches are what makes a trace slow to validate.
 #[derive(Debug, Default)]
@@ -117,9 +117,6 @@ pub struct Validator {
     locks: Vec<Lock>,
     count: u64,
     first: Vec<Defect>,
-    /// Positions, in the batch at hand, of events on exclusive locks, and of begins and ends.
-    locking: Vec<u32>,
-    nesting: Vec<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -154,31 +151,50 @@ struct Lock {
     shared: Vec<(ThreadId, u32)>,
 }
 
-/// What an operation means for the form of a trace.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Role {
-    /// Nothing: its thread must run, that is all.
-    None,
-    Locking,
-    Nesting,
-    /// Starts, stops or ends a thread.
-    Life,
-}
+// What an operation means for the form of a trace; otherwise its thread must run, that is all.
+const LOCKING: u8 = 1;
+const NESTING: u8 = 2;
+/// Starts, stops or ends a thread.
+const LIFE: u8 = 4;
 
 /// By [`Op::code`].
-const ROLES: [Role; Op::CODES] = {
+const ROLES: [u8; Op::CODES] = {
     let (lock, child, label) = (LockId(0), ThreadId(0), LabelId::NONE);
-    let mut roles = [Role::None; Op::CODES];
-    roles[Op::acquire(lock).code()] = Role::Locking;
-    roles[Op::release(lock).code()] = Role::Locking;
-    roles[Op::Begin { label }.code()] = Role::Nesting;
-    roles[Op::End { label }.code()] = Role::Nesting;
-    roles[Op::Wait { lock }.code()] = Role::Life;
-    roles[Op::Resume { lock }.code()] = Role::Life;
-    roles[Op::Fork { child }.code()] = Role::Life;
-    roles[Op::Join { child }.code()] = Role::Life;
+    let mut roles = [0; Op::CODES];
+    roles[Op::acquire(lock).code()] = LOCKING;
+    roles[Op::release(lock).code()] = LOCKING;
+    roles[Op::Begin { label }.code()] = NESTING;
+    roles[Op::End { label }.code()] = NESTING;
+    roles[Op::Wait { lock }.code()] = LIFE;
+    roles[Op::Resume { lock }.code()] = LIFE;
+    roles[Op::Fork { child }.code()] = LIFE;
+    roles[Op::Join { child }.code()] = LIFE;
     roles
 };
+
+/// Events looked at together; a power of two.
+const CHUNK: usize = 256;
+
+/// Some positions of a chunk.
+struct Positions {
+    at: [u8; CHUNK],
+    count: usize,
+}
+
+impl Positions {
+    const NONE: Self = Self { at: [0; CHUNK], count: 0 };
+
+    /// Adds `position` if `wanted`, without asking.
+    #[inline]
+    fn note(&mut self, position: usize, wanted: bool) {
+        self.at[self.count % CHUNK] = position as u8;
+        self.count += usize::from(wanted);
+    }
+
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        self.at[..self.count].iter().map(|&position| usize::from(position))
+    }
+}
 
 impl Validator {
     /// Defects kept in full; all are counted.
@@ -199,67 +215,78 @@ impl Validator {
 
     /// Sees the next events, the first of which is at position `first`.
     pub fn events(&mut self, first: EventIdx, batch: &[Event]) {
+        for (i, chunk) in batch.chunks(CHUNK).enumerate() {
+            self.chunk(EventIdx(first.0 + (i * CHUNK) as u64), chunk);
+        }
+    }
+
+    fn chunk(&mut self, first: EventIdx, chunk: &[Event]) {
         let mut defects = Vec::new();
-        if self.is_ordinary(batch) {
-            self.check_locking(batch, &mut defects);
-            self.check_nesting(batch, &mut defects);
+        let (mut locking, mut nesting) = (Positions::NONE, Positions::NONE);
+        if self.is_ordinary(chunk, &mut locking, &mut nesting) {
+            self.check_locking(chunk, &locking, &mut defects);
+            self.check_nesting(chunk, &nesting, &mut defects);
             defects.sort_by_key(|&(i, _)| i);
         } else {
-            for (i, event) in batch.iter().enumerate() {
-                defects.extend(self.event(event).err().map(|kind| (i as u32, kind)));
+            for (i, event) in chunk.iter().enumerate() {
+                defects.extend(self.event(event).err().map(|kind| (i, kind)));
             }
         }
         self.count += defects.len() as u64;
         for (i, kind) in defects.into_iter().take(Self::KEPT - self.first.len()) {
-            let at = EventIdx(first.0 + u64::from(i));
-            self.first.push(Defect { at, event: batch[i as usize], kind });
+            let at = EventIdx(first.0 + i as u64);
+            self.first.push(Defect { at, event: chunk[i], kind });
         }
     }
 
-    /// Whether all threads of the batch run all the time, and no lock has a shared side. Finds out
-    /// which events are left to be looked at then.
-    fn is_ordinary(&mut self, batch: &[Event]) -> bool {
-        self.locking.resize(batch.len().max(self.locking.len()), 0);
-        self.nesting.resize(batch.len().max(self.nesting.len()), 0);
-        let (mut locking, mut nesting) = (0, 0);
-        let mut ordinary = true;
-        for (i, event) in batch.iter().enumerate() {
+    /// Whether all threads of the chunk run all the time. Finds out which events are left to be
+    /// looked at then: those on locks, and begins and ends.
+    fn is_ordinary(
+        &self,
+        chunk: &[Event],
+        locking: &mut Positions,
+        nesting: &mut Positions,
+    ) -> bool {
+        let (mut roles, mut running) = (0, true);
+        for (i, event) in chunk.iter().enumerate() {
             let role = ROLES[event.op.code()];
-            self.locking[locking] = i as u32;
-            self.nesting[nesting] = i as u32;
-            locking += usize::from(role == Role::Locking);
-            nesting += usize::from(role == Role::Nesting);
-            let running = self.running.get(event.thread.index()).copied().unwrap_or(false);
-            ordinary &= running & (role != Role::Life) & !event.op.is_shared();
+            roles |= role;
+            locking.note(i, role & LOCKING != 0);
+            nesting.note(i, role & NESTING != 0);
+            running &= self.running.get(event.thread.index()).copied().unwrap_or(false);
         }
-        self.locking.truncate(locking);
-        self.nesting.truncate(nesting);
-        ordinary
+        running & (roles & LIFE == 0)
     }
 
-    fn check_locking(&mut self, batch: &[Event], defects: &mut Vec<(u32, DefectKind)>) {
-        let positions = std::mem::take(&mut self.locking);
-        for &i in &positions {
-            let Event { thread, op, .. } = batch[i as usize];
+    fn check_locking(
+        &mut self,
+        chunk: &[Event],
+        positions: &Positions,
+        defects: &mut Vec<(usize, DefectKind)>,
+    ) {
+        for i in positions.iter() {
+            let Event { thread, op, .. } = chunk[i];
             let acquires = matches!(op, Op::Acquire { .. });
             let lock = self.lock(LockId(op.target()));
             let own = (lock.depth > 0) & (lock.owner == thread);
             let free = (lock.depth == 0) & acquires;
-            if (own | free) & lock.shared.is_empty() {
+            if (own | free) & lock.shared.is_empty() & !op.is_shared() {
                 lock.owner = thread;
                 lock.depth = lock.depth.wrapping_add(if acquires { 1 } else { u32::MAX });
             } else {
-                let judged = self.event(&batch[i as usize]);
-                defects.extend(judged.err().map(|kind| (i, kind)));
+                defects.extend(self.event(&chunk[i]).err().map(|kind| (i, kind)));
             }
         }
-        self.locking = positions;
     }
 
-    fn check_nesting(&mut self, batch: &[Event], defects: &mut Vec<(u32, DefectKind)>) {
-        let positions = std::mem::take(&mut self.nesting);
-        for &i in &positions {
-            let Event { thread, op, .. } = batch[i as usize];
+    fn check_nesting(
+        &mut self,
+        chunk: &[Event],
+        positions: &Positions,
+        defects: &mut Vec<(usize, DefectKind)>,
+    ) {
+        for i in positions.iter() {
+            let Event { thread, op, .. } = chunk[i];
             let (label, begins) = (LabelId(op.target()), matches!(op, Op::Begin { .. }));
             let Thread { labels, depth, .. } = &mut self.threads[thread.index()];
             if labels.len() <= *depth {
@@ -271,11 +298,9 @@ impl Validator {
                 labels[*depth] = label; // behind the open ones, if a block ends
                 *depth = depth.wrapping_add(if begins { 1 } else { usize::MAX });
             } else {
-                let judged = self.event(&batch[i as usize]);
-                defects.extend(judged.err().map(|kind| (i, kind)));
+                defects.extend(self.event(&chunk[i]).err().map(|kind| (i, kind)));
             }
         }
-        self.nesting = positions;
     }
 
     fn event(&mut self, event: &Event) -> Result<(), DefectKind> {

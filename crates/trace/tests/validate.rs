@@ -59,6 +59,20 @@ fn the_first_defect_of_a_spoilt_trace_is_that_of_the_definition() {
     assert!(defects > 40_000, "spoiling spoils: {defects}");
 }
 
+#[test]
+fn a_batch_may_end_anywhere() {
+    let mut traces = TraceGen::new(Knobs { events: 300..=900, ..Knobs::medium() });
+    for seed in 0..3_000 {
+        let mut events = traces.generate(seed).to_vec();
+        spoil(&mut events, &mut Rng::new(seed));
+        let mut whole = Validator::new();
+        whole.events(EventIdx(0), &events);
+        let pieces = validate(&events);
+        assert_eq!(whole.count(), pieces.count(), "seed {seed}");
+        assert_eq!(whole.defects(), pieces.defects(), "seed {seed}");
+    }
+}
+
 /// Deletes, moves or retargets a few events.
 fn spoil(events: &mut Vec<Event>, rng: &mut Rng) {
     for _ in 0..=rng.below(3) {

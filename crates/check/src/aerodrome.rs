@@ -138,6 +138,9 @@ struct Engine<F> {
     /// The first cycle noticed.
     torn: Option<(EventIdx, ThreadId)>,
     last: (EventIdx, ThreadId),
+    /// A thread has nearly as many transactions as a clock can count: no verdict.
+    is_exhausted: bool,
+    seen: u64,
     fault: std::marker::PhantomData<F>,
 }
 
@@ -148,6 +151,11 @@ type Step<T = ()> = Result<T, Torn>;
 
 impl<F: Fault> Checker for Engine<F> {
     fn events(&mut self, first: EventIdx, batch: &[Event]) -> ControlFlow<()> {
+        self.seen += batch.len() as u64;
+        if self.may_exhaust(batch.len()) {
+            self.is_exhausted = true;
+            return ControlFlow::Break(());
+        }
         for (offset, event) in batch.iter().enumerate() {
             if event.op.is_conflicting() {
                 self.last = (EventIdx(first.0 + offset as u64), event.thread);
@@ -161,6 +169,9 @@ impl<F: Fault> Checker for Engine<F> {
     }
 
     fn finish(&mut self) -> Outcome {
+        if self.is_exhausted {
+            return Outcome::of(Verdict::Undecided);
+        }
         for thread in (0..self.threads.len()).map(ThreadId::from_index) {
             let open = self.now.is_open(thread) && !F::OPEN_ONES_NEVER_END;
             if self.torn.is_none() && open && self.end(thread).is_err() {
@@ -175,6 +186,18 @@ impl<F: Fault> Checker for Engine<F> {
 }
 
 impl<F: Fault> Engine<F> {
+    /// Whether `events` more could take a thread to the end of what a clock counts. Each event
+    /// counts two numbers at most.
+    fn may_exhaust(&self, events: usize) -> bool {
+        if self.seen < u64::from(u32::MAX / 2) {
+            return false; // whoever made them all
+        }
+        let limit = u64::from(u32::MAX).saturating_sub(2 * events as u64 + 2);
+        let own = self.threads.iter().enumerate();
+        own.map(|(i, state)| state.clock.get(ThreadId::from_index(i)))
+            .any(|number| u64::from(number) > limit)
+    }
+
     #[inline]
     fn event(&mut self, event: &Event) -> Step {
         let thread = event.thread;

@@ -71,9 +71,8 @@ struct Head<K> {
     thread: ThreadId,
     /// With some target.
     op: Op,
-    /// Make a key of the target's kind out of one of unknown kind.
+    /// Makes a key of the target's kind out of one of unknown kind.
     kind: K,
-    long_kind: u128,
 }
 
 /// The texts the fast path knows.
@@ -86,9 +85,6 @@ pub(super) struct Known<K> {
     near_heads: Box<[Head<K>; NEAR_HEADS]>,
     /// From the name of a target or the text of a location to its id.
     names: KeyTable<K>,
-    /// Targets whose names are too long for that: labels, mostly. They are few, and a table with
-    /// keys of half the size is more in the near cache.
-    long_names: KeyTable<u128>,
 }
 
 /// A power of two, and many more than there are heads: one for each thread and operation.
@@ -96,19 +92,13 @@ const NEAR_HEADS: usize = 4096;
 
 impl<K: Key> Known<K> {
     pub(super) fn new() -> Self {
-        let nobody = Head {
-            key: 0,
-            thread: ThreadId(0),
-            op: Op::read(VarId(0)),
-            kind: K::default(),
-            long_kind: 0,
-        };
+        let nobody =
+            Head { key: 0, thread: ThreadId(0), op: Op::read(VarId(0)), kind: K::default() };
         Self {
             heads: Vec::new(),
             head_places: KeyTable::new(),
             near_heads: Box::new([nobody; NEAR_HEADS]),
             names: KeyTable::new(),
-            long_names: KeyTable::new(),
         }
     }
 
@@ -139,11 +129,7 @@ impl<K: Key> Known<K> {
             new = self.learn_head(head.as_bytes(), kind, event);
         }
         let name = line.op.target().unwrap_or_default();
-        new |= if name.len() <= K::LONGEST {
-            self.names.learn(name.as_bytes(), kind, id)
-        } else {
-            self.long_names.learn(name.as_bytes(), kind, id)
-        };
+        new |= self.names.learn(name.as_bytes(), kind, id);
         // A carriage return becomes part of the key, and so costs nothing where there is none.
         let loc_length = line.loc.len() + usize::from(text.ends_with(b"\r"));
         let loc = &text[text.len() - loc_length..];
@@ -155,8 +141,8 @@ impl<K: Key> Known<K> {
         if !self.head_places.insert(key, self.heads.len() as u32) {
             return false;
         }
-        let (kind, long_kind) = (K::default().with_kind(kind), 0.with_kind(kind));
-        let head = Head { key, thread: event.thread, op: event.op, kind, long_kind };
+        let kind = K::default().with_kind(kind);
+        let head = Head { key, thread: event.thread, op: event.op, kind };
         self.heads.push(head);
         let near = &mut self.near_heads[Self::near_place(key)];
         if near.key == 0 {
@@ -172,7 +158,6 @@ struct Split<K> {
     head: u128,
     /// Its kind is known only when its head is.
     target: K,
-    long_target: u128,
     site: K,
     end: u16,
 }
@@ -247,8 +232,7 @@ impl<K: Key> Known<K> {
     #[cold]
     fn look_up(&self, line: &Split<K>) -> Option<Event> {
         let head = self.heads[self.head_places.find(line.head)? as usize];
-        let short = self.names.find(line.target | head.kind);
-        let target = short.or_else(|| self.long_names.find(line.long_target | head.long_kind))?;
+        let target = self.names.find(line.target | head.kind)?;
         let site = self.names.find(line.site)?;
         let mut event = Event::new(head.thread, head.op, SiteId(site));
         set_target(&mut event.op, target);
@@ -288,7 +272,6 @@ fn split<K: Key>(block: &Block, marks: &Marks, start: usize, line: &mut Split<K>
     *line = Split {
         head: Key::new(load(start), open - start + 1, Kind::Head),
         target: K::new(load(open + 1), target_length, Kind::Unknown),
-        long_target: Key::new(load(open + 1), target_length, Kind::Unknown),
         site: K::new(load(loc), end.wrapping_sub(loc), Kind::Site),
         end: end as u16,
     };

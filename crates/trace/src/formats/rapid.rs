@@ -33,7 +33,7 @@ use keys::Key;
 pub use line::{Line, LineOp};
 pub use write::Writer;
 
-/// After so many lines with names too long for the narrow fast path, the wide one is used.
+/// After so many lines with texts for which wider keys are faster, those are used.
 const MOST_MISSES: u32 = 100;
 
 /// Reads STD text.
@@ -60,13 +60,11 @@ enum FastPath {
 struct Path<K> {
     known: Known<K>,
     splits: Splits<K>,
-    /// Lines it left to the slow path although it had met all their texts.
-    misses: u32,
 }
 
 impl<K: Key> Path<K> {
     fn new() -> Self {
-        Self { known: Known::new(), splits: Splits::new(), misses: 0 }
+        Self { known: Known::new(), splits: Splits::new() }
     }
 }
 
@@ -126,7 +124,7 @@ impl Reader {
             FastPath::Narrow(path) => lines.read_block(block, marks, path, batch)?,
             FastPath::Wide(path) => lines.read_block(block, marks, path, batch)?,
         };
-        if matches!(&self.path, FastPath::Narrow(path) if path.misses > MOST_MISSES) {
+        if matches!(&self.path, FastPath::Narrow(path) if path.splits.misses > MOST_MISSES) {
             self.path = FastPath::Wide(Path::new());
         }
         if used == 0 {
@@ -199,11 +197,11 @@ impl LineReader {
         path: &mut Path<K>,
         batch: &mut Batch<'_>,
     ) -> Result<usize, TraceError> {
-        let Path { known, splits, misses } = path;
+        let Path { known, splits } = path;
         let mut start = 0;
         splits.find(block, marks, start, batch.room().len());
         loop {
-            let (count, end) = splits.resolve(known, batch.room());
+            let (count, end) = splits.resolve(block, known, batch.room());
             start = end.map_or(start, |end| end + 1);
             batch.filled(count);
             self.count += count as u64;
@@ -214,7 +212,7 @@ impl LineReader {
             let Some(length) = rest.iter().position(|&byte| byte == b'\n') else { break };
             if let Some((line, event)) = self.read_line(&rest[..length])? {
                 batch.push(event);
-                *misses += u32::from(!known.learn(&rest[..length], &line, &event));
+                known.learn(&rest[..length], &line, &event);
             }
             let end = start + length;
             start = end + 1;

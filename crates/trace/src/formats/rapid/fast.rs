@@ -10,6 +10,8 @@
 //! Whatever is not recognised, for whatever reason, is left to the slow path: a text is in a key
 //! table only after [`Line::parse`] accepted it, so nothing is validated here.
 
+use rustc_hash::FxHashMap;
+
 use crate::event::{Event, Op};
 use crate::ids::{LabelId, SiteId, ThreadId, VarId};
 
@@ -73,6 +75,7 @@ struct Head<K> {
     op: Op,
     /// Makes a key of the target's kind out of one of unknown kind.
     kind: K,
+    target_kind: Kind,
 }
 
 /// The texts the fast path knows.
@@ -85,20 +88,30 @@ pub(super) struct Known<K> {
     near_heads: Box<[Head<K>; NEAR_HEADS]>,
     /// From the name of a target or the text of a location to its id.
     names: KeyTable<K>,
+    /// The same for those that are too long for a key, by [`Kind`].
+    long_names: [FxHashMap<Box<[u8]>, u32>; KINDS],
 }
+
+const KINDS: usize = Kind::Head as usize + 1;
 
 /// A power of two, and many more than there are heads: one for each thread and operation.
 const NEAR_HEADS: usize = 4096;
 
 impl<K: Key> Known<K> {
     pub(super) fn new() -> Self {
-        let nobody =
-            Head { key: 0, thread: ThreadId(0), op: Op::read(VarId(0)), kind: K::default() };
+        let nobody = Head {
+            key: 0,
+            thread: ThreadId(0),
+            op: Op::read(VarId(0)),
+            kind: K::default(),
+            target_kind: Kind::Unknown,
+        };
         Self {
             heads: Vec::new(),
             head_places: KeyTable::new(),
             near_heads: Box::new([nobody; NEAR_HEADS]),
             names: KeyTable::new(),
+            long_names: Default::default(),
         }
     }
 
@@ -108,8 +121,8 @@ impl<K: Key> Known<K> {
     }
 
     /// Remembers the texts of a line that was read the slow way, so that it is recognised next
-    /// time. Says whether anything was new and short enough.
-    pub(super) fn learn(&mut self, text: &[u8], line: &Line<'_>, event: &Event) -> bool {
+    /// time.
+    pub(super) fn learn(&mut self, text: &[u8], line: &Line<'_>, event: &Event) {
         let (kind, id) = match event.op {
             Op::Read { var, .. } | Op::Write { var, .. } => (Kind::Var, var.0),
             Op::Fork { child } | Op::Join { child } => (Kind::Thread, child.0),
@@ -121,34 +134,46 @@ impl<K: Key> Known<K> {
             }
             _ => (Kind::Nothing, LabelId::NONE.0),
         };
-        let mut new = false;
         let opener = if kind == Kind::Nothing { "|" } else { "(" };
         let head = [line.thread, "|", line.op.word(), opener].concat();
         // A label may also stand without parentheses, and that is left to the slow path.
         if text.starts_with(head.as_bytes()) {
-            new = self.learn_head(head.as_bytes(), kind, event);
+            self.learn_head(head.as_bytes(), kind, event);
         }
         let name = line.op.target().unwrap_or_default();
-        new |= self.names.learn(name.as_bytes(), kind, id);
+        self.learn_name(name.as_bytes(), kind, id);
         // A carriage return becomes part of the key, and so costs nothing where there is none.
         let loc_length = line.loc.len() + usize::from(text.ends_with(b"\r"));
         let loc = &text[text.len() - loc_length..];
-        new | self.names.learn(loc, Kind::Site, event.site.0)
+        self.learn_name(loc, Kind::Site, event.site.0);
     }
 
-    fn learn_head(&mut self, text: &[u8], kind: Kind, event: &Event) -> bool {
-        let Some(key) = u128::of(text, Kind::Head) else { return false };
-        if !self.head_places.insert(key, self.heads.len() as u32) {
-            return false;
+    fn learn_name(&mut self, name: &[u8], kind: Kind, id: u32) {
+        if !self.names.learn(name, kind, id) && name.len() > K::LONGEST {
+            self.long_names[kind as usize].insert(name.into(), id);
         }
+    }
+
+    fn name(&self, key: K, name: &[u8], kind: Kind) -> Option<u32> {
+        if name.len() > K::LONGEST {
+            return self.long_names[kind as usize].get(name).copied();
+        }
+        self.names.find(key)
+    }
+
+    fn learn_head(&mut self, text: &[u8], kind: Kind, event: &Event) {
+        let Some(key) = u128::of(text, Kind::Head) else { return };
+        if !self.head_places.insert(key, self.heads.len() as u32) {
+            return;
+        }
+        let target_kind = kind;
         let kind = K::default().with_kind(kind);
-        let head = Head { key, thread: event.thread, op: event.op, kind };
+        let head = Head { key, thread: event.thread, op: event.op, kind, target_kind };
         self.heads.push(head);
         let near = &mut self.near_heads[Self::near_place(key)];
         if near.key == 0 {
             *near = head;
         }
-        true
     }
 }
 
@@ -159,7 +184,19 @@ struct Split<K> {
     /// Its kind is known only when its head is.
     target: K,
     site: K,
+    /// Where the target and the location start, and where each ends.
+    target_at: u16,
+    close: u16,
+    loc: u16,
     end: u16,
+}
+
+impl<K: Key> Split<K> {
+    fn asks_for_wider_keys(&self) -> bool {
+        let lengths = K::LONGEST + 1..=u128::LONGEST;
+        let target = usize::from(self.close.saturating_sub(self.target_at));
+        lengths.contains(&target) || lengths.contains(&usize::from(self.end - self.loc))
+    }
 }
 
 /// Lines of a block, taken apart.
@@ -170,11 +207,13 @@ pub(super) struct Splits<K> {
     /// `next..filled` are not yet resolved.
     next: usize,
     filled: usize,
+    /// Lines with a text that is too long for a key, but would not be for a wider one.
+    pub(super) misses: u32,
 }
 
 impl<K: Key> Splits<K> {
     pub(super) fn new() -> Self {
-        Self { lines: Box::new([Split::default(); BLOCK / 8]), next: 0, filled: 0 }
+        Self { lines: Box::new([Split::default(); BLOCK / 8]), next: 0, filled: 0, misses: 0 }
     }
 
     /// Takes lines apart from `start` on, until one does not look like an event, `most` of them.
@@ -195,6 +234,7 @@ impl<K: Key> Splits<K> {
     #[inline(never)]
     pub(super) fn resolve(
         &mut self,
+        block: &Block,
         known: &Known<K>,
         events: &mut [Event],
     ) -> (usize, Option<usize>) {
@@ -207,8 +247,9 @@ impl<K: Key> Splits<K> {
             if (head.key == line.head) & has_target & has_site {
                 *event = Event::new(head.thread, head.op, SiteId(site));
                 set_target(&mut event.op, target);
-            } else if let Some(found) = known.look_up(line) {
+            } else if let Some(found) = known.look_up(block, line) {
                 *event = found;
+                self.misses += u32::from(line.asks_for_wider_keys());
             } else {
                 break;
             }
@@ -230,10 +271,13 @@ impl<K: Key> Splits<K> {
 impl<K: Key> Known<K> {
     /// The event of a line some of whose texts are not where a glance finds them, or unknown.
     #[cold]
-    fn look_up(&self, line: &Split<K>) -> Option<Event> {
+    fn look_up(&self, block: &Block, line: &Split<K>) -> Option<Event> {
         let head = self.heads[self.head_places.find(line.head)? as usize];
-        let target = self.names.find(line.target | head.kind)?;
-        let site = self.names.find(line.site)?;
+        // A line without a target has its closing before its opening, so to say.
+        let text = |from: u16, to: u16| block.get(usize::from(from)..usize::from(to));
+        let name = text(line.target_at, line.close).unwrap_or_default();
+        let target = self.name(line.target | head.kind, name, head.target_kind)?;
+        let site = self.name(line.site, text(line.loc, line.end)?, Kind::Site)?;
         let mut event = Event::new(head.thread, head.op, SiteId(site));
         set_target(&mut event.op, target);
         Some(event)
@@ -273,6 +317,9 @@ fn split<K: Key>(block: &Block, marks: &Marks, start: usize, line: &mut Split<K>
         head: Key::new(load(start), open - start + 1, Kind::Head),
         target: K::new(load(open + 1), target_length, Kind::Unknown),
         site: K::new(load(loc), end.wrapping_sub(loc), Kind::Site),
+        target_at: (open + 1) as u16,
+        close: close as u16,
+        loc: loc as u16,
         end: end as u16,
     };
     Some(end)

@@ -172,7 +172,7 @@ fn a_flipped_bit_is_an_error() {
 /// Mutates the payloads and repairs the checksums: whatever comes out, nothing panics, and no id
 /// is handed out that the tables do not define.
 #[test]
-fn a_malicious_file_does_no_harm() {
+fn soak_a_malicious_file_does_no_harm() {
     let rounds = if std::env::var_os("UNTORN_SOAK").is_some() { 4_000_000 } else { 200_000 };
     let bytes = encode(&random_trace(Knobs::small(), 11), Compression::None);
     let mut rng = Rng::new(1);

@@ -7,7 +7,7 @@
 //! that no open transaction reaches and merges those outside of blocks. The graph still grows without
 //! bound while one transaction stays open, and since it keeps one edge a pair of nodes, whether a
 //! block is blamed depends on which edge was kept. Here the same relation is kept as *first arrivals*
-//! ([`Arrivals`]): how each open transaction first reached each thread.
+//! (module `arrivals`): how each open transaction first reached each thread.
 //!
 //! * *Collection*: when a transaction ends, its column goes, and with it every step that only it
 //!   reached. What no column covers is the paper's ⊥.

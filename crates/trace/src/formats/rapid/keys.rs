@@ -117,12 +117,16 @@ struct Bucket<K> {
     ids: [u32; 2],
 }
 
+/// Buckets from which on a table is filled more densely: it is larger than the near caches anyway,
+/// and memory counts, too.
+const LARGE: usize = 1 << 17;
+
 /// Open addressing: a bucket that is full overflows into the next one.
 #[derive(Debug)]
 pub(super) struct KeyTable<K> {
-    /// A power of two of buckets. Half as many names or fewer, so that nearly every key is in the
-    /// first bucket looked at and the branch on that is predicted; not many fewer, for a table in
-    /// a near cache is faster than one without overflow.
+    /// A power of two of buckets. Half as many names or fewer while it is small, so that nearly
+    /// every key is in the first bucket looked at and the branch on that is predicted; not many
+    /// fewer, for a table in a near cache is faster than one without overflow.
     buckets: Vec<Bucket<K>>,
     /// Takes a hash to a place in `buckets`.
     shift: u32,
@@ -180,7 +184,9 @@ impl<K: Key> KeyTable<K> {
         if self.find(key).is_some() {
             return false;
         }
-        if (self.taken + 1) * 2 > self.buckets.len() {
+        let buckets = self.buckets.len();
+        let enough = if buckets < LARGE { buckets / 2 } else { buckets };
+        if self.taken >= enough {
             self.grow();
         }
         let mask = self.buckets.len() - 1;

@@ -10,7 +10,9 @@ use crate::args::{ConvertArgs, CutArgs, GenerateArgs, ShapeName};
 use crate::config;
 use crate::console::{Console, Progress};
 use crate::exit::{Exit, Failure, Result};
-use crate::files::{Input, Output};
+use crate::files::Output;
+
+use super::confess;
 
 pub fn convert(args: &ConvertArgs, console: &Console) -> Result<Exit> {
     let input = config::input(&args.file, &args.input);
@@ -105,18 +107,5 @@ fn shape(name: ShapeName) -> Shape {
         ShapeName::Hold => Shape::Hold,
         ShapeName::Manyvars => Shape::ManyVars,
         ShapeName::Pipe => Shape::Pipe,
-    }
-}
-
-/// What was lost on the way in.
-fn confess(input: &Input, source: &dyn Source, console: &Console) {
-    let notes = source.notes();
-    if let Some(cut) = &notes.cut {
-        console.warn(&format!("the trace is cut short: {cut}, {}", input.name()));
-    }
-    if notes.skipped > 0 {
-        let first = notes.first_skipped.first().map_or("", String::as_str);
-        let what = count(notes.skipped, "malformed line");
-        console.warn(&format!("{what} passed over, the first: {first}, {}", input.name()));
     }
 }

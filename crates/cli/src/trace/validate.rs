@@ -9,6 +9,8 @@ use crate::console::{Console, Progress};
 use crate::exit::{Exit, Result};
 use crate::files::Input;
 
+use super::confess;
+
 pub fn run(input: &Input, console: &mut Console) -> Result<Exit> {
     let mut source = input.open()?;
     let mut validator = Validator::new();
@@ -33,14 +35,7 @@ pub fn run(input: &Input, console: &mut Console) -> Result<Exit> {
         console.put(&format!("and {} more\n", number(rest)))?;
     }
     let notes = source.notes();
-    if let Some(cut) = &notes.cut {
-        console.warn(&format!("the trace is cut short: {cut}, {}", input.name()));
-    }
-    if notes.skipped > 0 {
-        let first = notes.first_skipped.first().map_or("", String::as_str);
-        let what = count(notes.skipped, "malformed line");
-        console.warn(&format!("{what} passed over, the first: {first}, {}", input.name()));
-    }
+    confess(input, source.as_ref(), console);
     let name = plain(&input.name());
     let verdict = match validator.count() {
         0 => format!("{name}: well-formed, {}\n", count(events, "event")),

@@ -254,6 +254,8 @@ pub struct Tables {
     pub sites: SiteTable,
     /// Facts of variable `i`; shorter than `vars` when the rest is not known.
     var_facts: Vec<VarFacts>,
+    /// Whose facts were set, in order: a writer that comes back later sees what is new.
+    fact_log: Vec<VarId>,
     pub meta: RunMeta,
 }
 
@@ -266,7 +268,15 @@ impl Tables {
         if self.var_facts.len() <= var.index() {
             self.var_facts.resize(var.index() + 1, VarFacts::default());
         }
-        self.var_facts[var.index()] = facts;
+        if self.var_facts[var.index()] != facts {
+            self.var_facts[var.index()] = facts;
+            self.fact_log.push(var);
+        }
+    }
+
+    /// The variables whose facts were set or changed, in that order.
+    pub fn fact_log(&self) -> &[VarId] {
+        &self.fact_log
     }
 
     /// The facts given so far, by variable.

@@ -10,11 +10,13 @@
 
 mod block;
 mod bytes;
+mod extra;
 mod names;
 mod reader;
 mod section;
 mod writer;
 
+pub use extra::{ExtraKind, extras};
 pub use reader::Reader;
 pub use section::{MAGIC, VERSION};
 pub use writer::{Compression, Writer};

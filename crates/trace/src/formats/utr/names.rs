@@ -29,7 +29,8 @@ pub(super) struct NamesWriter {
     labels: usize,
     symbols: usize,
     sites: usize,
-    facts: Vec<VarFacts>,
+    /// Position in the tables' log of facts.
+    facts: usize,
 }
 
 impl NamesWriter {
@@ -63,20 +64,16 @@ impl NamesWriter {
         tables: &Tables,
         write: &mut impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let now = tables.all_var_facts();
-        self.facts.resize(now.len(), VarFacts::default());
-        for (i, (old, new)) in self.facts.iter_mut().zip(now).enumerate() {
-            if old == new {
-                continue;
-            }
-            *old = *new;
+        for &var in &tables.fact_log()[self.facts..] {
+            let facts = tables.var_facts(var);
             out.push(VAR_FACTS);
-            put_varint(out, i as u64);
-            out.push(new.kind as u8);
-            out.push(u8::from(new.initial.is_some()));
-            out.extend(new.initial.unwrap_or_default().0.to_le_bytes());
+            put_varint(out, u64::from(var.0));
+            out.push(facts.kind as u8);
+            out.push(u8::from(facts.initial.is_some()));
+            out.extend(facts.initial.unwrap_or_default().0.to_le_bytes());
             flush(out, ENOUGH, write)?;
         }
+        self.facts = tables.fact_log().len();
         Ok(())
     }
 }

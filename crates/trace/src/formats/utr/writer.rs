@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use super::block::{BLOCK, encode};
+use super::extra::ExtraKind;
 use super::names::NamesWriter;
-use super::section::{DONE, Done, EVENTS, META, NAMES, SectionHeader, file_header};
+use super::section::{DONE, Done, EVENTS, MAX_SECTION, META, NAMES, SectionHeader, file_header};
 use crate::event::Event;
 use crate::ids::EventIdx;
 use crate::source::{Sink, TraceError};
@@ -48,6 +49,28 @@ impl<W: Write> Writer<W> {
             validator: Validator::new(),
             started: false,
         }
+    }
+
+    /// Writes a section of the caller's own. Its kind starts with a lower-case letter: readers of traces
+    /// pass over it; [`extras`](super::extras) finds it again.
+    pub fn extra(&mut self, kind: ExtraKind, payload: &[u8]) -> Result<(), TraceError> {
+        self.start()?;
+        for piece in payload.chunks(MAX_SECTION) {
+            put_section(&mut self.out, kind.0, piece, self.compression)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is pending, so that it survives the end of the process.
+    pub fn flush(&mut self, tables: &Tables) -> Result<(), TraceError> {
+        self.flush_block(tables)?;
+        self.out.flush()?;
+        Ok(())
+    }
+
+    /// Events handed to the writer so far.
+    pub fn events(&self) -> u64 {
+        self.written + self.pending.len() as u64
     }
 
     fn start(&mut self) -> Result<(), TraceError> {

@@ -1,0 +1,155 @@
+//! Writing a class anew with code inserted.
+//!
+//! A [`Snippet`] is straight-line code, a [`MethodEdit`] says where it goes, and a [`ClassEditor`]
+//! holds the edits of a class. The verifier accepts the result if each snippet keeps to what is
+//! asked of it; HotSpot has further opinions, which were found the hard way:
+//!
+//! * A method is only compiled if its monitors provably balance on every path, exceptional ones
+//!   included; see [`MethodEdit::after`], [`MethodEdit::keep_local`] and
+//!   [`Snippet::end_protection`].
+//! * An object is registered for finalisation unless its `finalize()` is a lone `return`. Never put
+//!   code into an empty one, least of all into that of `java/lang/Object`.
+//! * A `synchronized` intrinsic that loses its flag (`StringBuffer.append`) makes the JVM print a
+//!   complaint, unless it loses its annotation, too.
+
+mod attributes;
+mod layout;
+mod method;
+mod pool;
+mod ranges;
+mod snippet;
+mod stack_maps;
+mod write;
+
+pub use method::{MethodEdit, Wrap};
+pub use pool::PoolBuilder;
+pub use snippet::{Kind, Snippet};
+
+use write::{Failure, write_method};
+
+use crate::class::POOL_COUNT_AT;
+use crate::{ClassError, ClassFile, SkipReason};
+
+/// A class to be written with changes.
+#[derive(Debug)]
+pub struct ClassEditor<'a> {
+    class: &'a ClassFile<'a>,
+    pool: PoolBuilder<'a>,
+    /// What is asked for of each method.
+    plans: Vec<Plan>,
+}
+
+/// All that is asked for of one method.
+#[derive(Clone, Debug, Default)]
+struct Plan {
+    edit: Option<MethodEdit>,
+    access: Option<u16>,
+    stripped: Vec<String>,
+}
+
+impl Plan {
+    const fn asks_for_anything(&self) -> bool {
+        self.edit.is_some() || self.access.is_some() || !self.stripped.is_empty()
+    }
+}
+
+/// A class as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewritten {
+    pub bytes: Vec<u8>,
+    /// Methods (by their index in [`ClassFile::methods`]) that were copied as they were, access
+    /// flags and attributes included, because their edit could not be laid out.
+    pub skipped: Vec<(usize, SkipReason)>,
+}
+
+impl<'a> ClassEditor<'a> {
+    pub fn new(class: &'a ClassFile<'a>) -> Self {
+        let plans = vec![Plan::default(); class.methods().len()];
+        Self { class, pool: PoolBuilder::new(class.pool()), plans }
+    }
+
+    pub const fn class(&self) -> &'a ClassFile<'a> {
+        self.class
+    }
+
+    /// The constants, for code to be inserted.
+    pub const fn pool(&mut self) -> &mut PoolBuilder<'a> {
+        &mut self.pool
+    }
+
+    /// The edit of the method with that index in [`ClassFile::methods`]; from the first call on,
+    /// the method is laid out anew even if nothing is asked for.
+    ///
+    /// # Panics
+    /// If there is no such method.
+    pub fn method(&mut self, index: usize) -> &mut MethodEdit {
+        let max_locals = self.class.methods()[index].code().map_or(0, |code| code.max_locals());
+        self.plans[index].edit.get_or_insert_with(|| MethodEdit::new(max_locals))
+    }
+
+    /// Gives a method other access flags.
+    ///
+    /// # Panics
+    /// If there is no such method.
+    pub fn set_method_access(&mut self, index: usize, access: u16) {
+        self.plans[index].access = Some(access);
+    }
+
+    /// Leaves out the attributes of that name of a method, such as `RuntimeVisibleAnnotations`.
+    ///
+    /// # Panics
+    /// If there is no such method.
+    pub fn strip_method_attribute(&mut self, index: usize, name: &str) {
+        self.plans[index].stripped.push(name.to_owned());
+    }
+
+    /// Has every method laid out anew, also those without an edit. The result means the same.
+    pub fn relayout_all(&mut self) {
+        for index in 0..self.plans.len() {
+            if self.class.methods()[index].code().is_some() {
+                self.method(index);
+            }
+        }
+    }
+
+    /// Writes the class. Without edits, that gives the bytes it was read from.
+    pub fn finish(mut self) -> Result<Rewritten, ClassError> {
+        let old = self.class.bytes();
+        let mut rest = Vec::with_capacity(old.len() + old.len() / 2);
+        let mut skipped = Vec::new();
+        let mut copied = self.class.pool_end();
+        for (index, (method, plan)) in self.class.methods().iter().zip(&mut self.plans).enumerate()
+        {
+            if !plan.asks_for_anything() {
+                continue;
+            }
+            rest.extend(&old[copied..method.span().start]);
+            copied = method.span().end;
+            let start = rest.len();
+            match write_method(self.class, method, plan, &mut self.pool, &mut rest) {
+                Ok(()) => {}
+                Err(Failure::Class(error)) => return Err(error),
+                Err(Failure::Skip(reason)) => {
+                    rest.truncate(start);
+                    rest.extend(&old[method.span()]);
+                    skipped.push((index, reason));
+                }
+            }
+        }
+        rest.extend(&old[copied..]);
+        Ok(Rewritten { bytes: self.assemble(&rest), skipped })
+    }
+
+    /// The header, the constants with those added, and all that follows.
+    fn assemble(&self, rest: &[u8]) -> Vec<u8> {
+        let old = self.class.bytes();
+        let mut bytes =
+            Vec::with_capacity(self.class.pool_end() + self.pool.added().len() + rest.len());
+        bytes.extend(&old[..POOL_COUNT_AT]);
+        bytes.extend(self.pool.count().to_be_bytes());
+        bytes.extend(&old[POOL_COUNT_AT + 2..self.class.pool_end()]);
+        bytes.extend(self.pool.added());
+        bytes.extend(rest);
+        bytes
+    }
+}

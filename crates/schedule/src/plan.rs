@@ -1,0 +1,162 @@
+//! A plan: planned events in the order in which they shall happen.
+//!
+//! One step a line: `THREAD @ PLACE [read|write|acquire|release|any] [#N]`.
+//!
+//! * `THREAD` is a name, in quotes if it has anything but letters, digits and `_-.`, or `#0` for
+//!   the thread with that id.
+//! * `PLACE` is `File.java:12`, `pkg.Class.method:12` or `pkg.Class.method(DESC)@pc`. What stands
+//!   before the colon or the descriptor is in quotes if it has spaces, quotes, colons or
+//!   parentheses. A file is told from a method by a `/` in it or by its ending: one of those of
+//!   Java, Kotlin, Scala, Groovy, Clojure, C, C++, Rust.
+//! * `#N` is the N-th time that this thread comes to this place; 1 if it is missing.
+//!
+//! Lines that are empty or start with `//` or `;` do not count.
+
+pub(crate) mod follow;
+mod parse;
+
+use std::collections::HashMap;
+use std::fmt;
+
+use untorn_trace::ids::ThreadId;
+
+pub use parse::PlanError;
+
+/// What a planned event does; `None` in a [`Place`] stands for any.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum AccessKind {
+    Read,
+    Write,
+    Acquire,
+    Release,
+}
+
+impl AccessKind {
+    const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Acquire, Self::Release];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Acquire => "acquire",
+            Self::Release => "release",
+        }
+    }
+}
+
+/// Where in the code.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Spot {
+    /// `File.java:12`
+    FileLine { file: String, line: u32 },
+    /// `pkg.Class.method:12`
+    MethodLine { class: String, method: String, line: u32 },
+    /// `pkg.Class.method(DESC)@pc`: `descriptor` is the JVM's, parentheses and return type
+    /// included.
+    MethodPc { class: String, method: String, descriptor: String, pc: u32 },
+}
+
+/// Where in the code, and what happens there.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Place {
+    pub spot: Spot,
+    pub kind: Option<AccessKind>,
+}
+
+/// Which thread.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum PlanThread {
+    Id(ThreadId),
+    /// The first thread of that name.
+    Name(String),
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct PlanStep {
+    pub thread: PlanThread,
+    pub place: Place,
+    /// The how manieth time this thread comes to this place, from 1.
+    pub occurrence: u32,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Plan {
+    pub steps: Vec<PlanStep>,
+}
+
+/// A place of the plan: the position in [`Plan::places`].
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PlanSite(pub u32);
+
+/// What a thread that is about to execute a planned event does.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum AtSite {
+    /// Execute it; with `stop_after`, ask for the next turn right after it, giving `Reason::Plan`
+    /// even if the event itself blocked the thread (a wait).
+    Go { stop_after: bool },
+    /// Ask for the next turn (`Reason::Plan`) before it, and when the turn comes, ask here again.
+    Hold,
+}
+
+impl Plan {
+    /// The distinct places, in the order of their first step. The front end finds them in the code.
+    pub fn places(&self) -> Vec<&Place> {
+        let mut places = Vec::new();
+        for (step, site) in self.steps.iter().zip(self.sites()) {
+            if site.0 as usize == places.len() {
+                places.push(&step.place);
+            }
+        }
+        places
+    }
+
+    /// For each step, which of the [`Plan::places`] it names.
+    pub fn sites(&self) -> Vec<PlanSite> {
+        // Only looked up, never iterated: the order of a hash map does not matter.
+        let mut known = HashMap::new();
+        let mut site = |step| {
+            let new = PlanSite(known.len() as u32);
+            *known.entry(step).or_insert(new)
+        };
+        self.steps.iter().map(|step| site(&step.place)).collect()
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.steps.iter().try_for_each(|step| writeln!(f, "{step}"))
+    }
+}
+
+impl fmt::Display for PlanStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} @ {}", self.thread, self.place)?;
+        if self.occurrence == 1 { Ok(()) } else { write!(f, " #{}", self.occurrence) }
+    }
+}
+
+impl fmt::Display for PlanThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id) => write!(f, "#{}", id.0),
+            Self::Name(name) if parse::is_bare(name) => f.write_str(name),
+            Self::Name(name) => f.write_str(&parse::quote(name)),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.spot {
+            Spot::FileLine { file, line } => write!(f, "{}:{line}", parse::quote_place(file)),
+            Spot::MethodLine { class, method, line } => {
+                write!(f, "{}:{line}", parse::quote_place(&format!("{class}.{method}")))
+            }
+            Spot::MethodPc { class, method, descriptor, pc } => {
+                let name = format!("{class}.{method}");
+                write!(f, "{}{descriptor}@{pc}", parse::quote_place(&name))
+            }
+        }?;
+        self.kind.map_or(Ok(()), |kind| write!(f, " {}", kind.word()))
+    }
+}

@@ -1,0 +1,392 @@
+//! Follows a plan.
+//!
+//! **Paper:** Eslamimehr, Lesani, *AtomChase: Directed Search Towards Atomicity Violations*, ISSRE
+//! 2015: the directed execution.
+//!
+//! Each thread is held before its next planned event until the steps before it are done. The thread
+//! of the current step runs; others run only when it cannot go on by itself: preferably who has the
+//! lock it wants or the end it waits for, in small pieces, so that it goes on as soon as it can.
+//!
+//! **What we changed, and why.**
+//! * A thread that spins or polls until another does something *can* run, but must not run for
+//!   ever: after a quantum, or several naps or yields, another thread gets a turn. If nothing comes
+//!   of it for long, the plan is given up.
+//! * A thread that sleeps is not waited for: the clock jumps, which is as if the others had been
+//!   slow. One that is outside is waited for, until the front end has waited enough: only then it
+//!   may need the others' help.
+//! * An event that a thread executes before the plan's earlier steps of that thread lets it pass:
+//!   the steps before it may still be possible, and the longest executable prefix is wanted.
+//!
+//! **Promise:** events execute in the order of the plan as long as it is followed; it never hangs:
+//! a plan that cannot be followed is released with a reason, and the run goes on.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use untorn_trace::ids::ThreadId;
+
+use crate::policy::next_in_round;
+use crate::replay::{Patience, Wish};
+use crate::threads::{State, Threads};
+use crate::{
+    AtSite, Blocker, Locks, Options, Plan, PlanFailure, PlanRelease, PlanSite, PlanStep,
+    PlanThread, Reason, Step,
+};
+
+/// Events for a thread that helps. It may free the thread of the step within them, so they are few.
+const HELP: u64 = 128;
+
+/// So often the thread of a step may sleep or yield before others get a turn: then it polls.
+const PAUSES: u32 = 3;
+
+#[derive(Debug)]
+struct Planned {
+    thread: PlanThread,
+    /// Which thread that is, once it was started.
+    id: Option<ThreadId>,
+    site: PlanSite,
+    occurrence: u32,
+    /// The event was executed too early.
+    passed: bool,
+}
+
+/// The steps of one thread that are not yet done.
+#[derive(Debug, Default)]
+struct Own {
+    /// Ascending.
+    steps: VecDeque<usize>,
+    /// The same by what the thread comes to. Two steps may name the same event.
+    by_event: BTreeMap<(PlanSite, u32), Vec<usize>>,
+}
+
+/// A thread that was told to execute its planned event.
+#[derive(Copy, Clone, Debug)]
+struct Executing {
+    thread: ThreadId,
+    /// In the turn that is open. What it executed in the turn before it was told so does not count.
+    this_turn: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Follow {
+    steps: Vec<Planned>,
+    /// The current step.
+    at: usize,
+    /// The threads of the plan that were started.
+    own: BTreeMap<ThreadId, Own>,
+    /// How often a thread came to a place.
+    arrivals: BTreeMap<(ThreadId, PlanSite), u32>,
+    /// Threads that stand before a planned event, and its step.
+    held: BTreeMap<ThreadId, usize>,
+    executing: Option<Executing>,
+    /// The thread of the step lets another go first.
+    resting: bool,
+    /// How often it slept or yielded since the last step was done.
+    pauses: u32,
+    /// The thread of the step is outside, and waiting for it has not helped.
+    stays_outside: bool,
+    /// Who helped last, and for how many events at a stretch; 0 if it stopped by itself.
+    helper: (ThreadId, u64),
+    /// Since the last step was done.
+    events: u64,
+    turns: u64,
+    options: Options,
+    release: Option<PlanRelease>,
+}
+
+impl Follow {
+    pub(crate) fn new(plan: &Plan, options: Options) -> Self {
+        let planned = |(step, site): (&PlanStep, PlanSite)| Planned {
+            thread: step.thread.clone(),
+            id: None,
+            site,
+            occurrence: step.occurrence,
+            passed: false,
+        };
+        Self {
+            steps: plan.steps.iter().zip(plan.sites()).map(planned).collect(),
+            at: 0,
+            own: BTreeMap::new(),
+            arrivals: BTreeMap::new(),
+            held: BTreeMap::new(),
+            executing: None,
+            resting: false,
+            pauses: 0,
+            stays_outside: false,
+            helper: (ThreadId(0), 0),
+            events: 0,
+            turns: 0,
+            options,
+            release: None,
+        }
+    }
+
+    pub(crate) fn progress(&self) -> (usize, usize) {
+        (self.at, self.steps.len())
+    }
+
+    pub(crate) fn release(&self) -> Option<&PlanRelease> {
+        self.release.as_ref()
+    }
+
+    fn is_over(&self) -> bool {
+        self.release.is_some() || self.at == self.steps.len()
+    }
+
+    /// The thread of the current step, if it was started.
+    fn leader(&self) -> Option<ThreadId> {
+        self.steps.get(self.at).and_then(|step| step.id)
+    }
+
+    fn is_held(&self, thread: ThreadId) -> bool {
+        self.held.get(&thread).is_some_and(|&step| step != self.at)
+    }
+
+    pub(crate) fn spawned(&mut self, thread: ThreadId, name: &str) {
+        for (i, step) in self.steps.iter_mut().enumerate().filter(|(_, step)| step.id.is_none()) {
+            let same = match &step.thread {
+                PlanThread::Id(id) => *id == thread,
+                PlanThread::Name(planned) => planned == name,
+            };
+            if same {
+                step.id = Some(thread);
+                let own = self.own.entry(thread).or_default();
+                own.steps.push_back(i);
+                own.by_event.entry((step.site, step.occurrence)).or_default().push(i);
+            }
+        }
+    }
+
+    pub(crate) fn at_sites(&mut self, thread: ThreadId, sites: &[PlanSite]) -> AtSite {
+        if self.is_over() {
+            return AtSite::Go { stop_after: false };
+        }
+        if self.executing.is_some_and(|executing| executing.thread == thread) {
+            return AtSite::Go { stop_after: true };
+        }
+        let Some(own) = self.own.get(&thread) else { return AtSite::Go { stop_after: false } };
+        if !self.held.contains_key(&thread) {
+            for &site in sites {
+                *self.arrivals.entry((thread, site)).or_default() += 1;
+            }
+        }
+        let event = |&site: &PlanSite| (site, self.arrivals.get(&(thread, site)).copied());
+        let events = sites.iter().map(event).filter_map(|(site, n)| Some((site, n?)));
+        let here = events.filter_map(|event| own.by_event.get(&event)).flatten().copied();
+        let here: Vec<usize> = here.filter(|&step| step >= self.at).collect();
+        let due = own.steps.front().copied().filter(|step| here.contains(step));
+        if let Some(step) = due.filter(|&step| step != self.at) {
+            self.held.insert(thread, step);
+            return AtSite::Hold;
+        }
+        self.held.remove(&thread);
+        for step in here.into_iter().filter(|&step| due != Some(step)) {
+            self.steps[step].passed = true;
+        }
+        if due.is_some() {
+            self.executing = Some(Executing { thread, this_turn: true });
+        }
+        AtSite::Go { stop_after: due.is_some() }
+    }
+
+    /// `why` is what the front end said: a wait is a planned event that blocks its thread.
+    pub(crate) fn turn_ended(&mut self, step: Step, why: Reason, threads: &Threads) {
+        if self.is_over() {
+            return;
+        }
+        self.events = self.events.saturating_add(step.events);
+        self.turns += u64::from(step.reason != Reason::Budget);
+        let leads = self.leader() == Some(step.thread);
+        if self.executing.is_some_and(|executing| executing.thread == step.thread) {
+            self.has_executed(step, why);
+        } else if leads {
+            let sleeps = matches!(threads.blocker(step.thread), Some(Blocker::Sleep { .. }));
+            let pauses = sleeps || step.reason == Reason::Yielded;
+            self.pauses += u32::from(pauses);
+            self.resting = step.reason == Reason::Budget || (pauses && self.pauses > PAUSES);
+        }
+        if !leads {
+            self.resting = false;
+            let stretch = if self.helper.0 == step.thread { self.helper.1 } else { 0 };
+            let goes_on = step.reason == Reason::Budget;
+            self.helper =
+                (step.thread, if goes_on { stretch.saturating_add(step.events) } else { 0 });
+        }
+    }
+
+    /// The turn of a thread that was told to execute its planned event has ended: has it?
+    fn has_executed(&mut self, step: Step, why: Reason) {
+        let Some(executing) = &mut self.executing else { return };
+        // It stops right after the event. If the turn ended otherwise, the thread got stuck within
+        // it.
+        let done = match executing.this_turn {
+            true => matches!(why, Reason::Plan | Reason::Budget),
+            false => step.events > 0,
+        };
+        executing.this_turn = false;
+        if done {
+            if let Some(own) = self.own.get_mut(&executing.thread) {
+                debug_assert_eq!(own.steps.front(), Some(&self.at), "a thread's steps in order");
+                own.steps.pop_front();
+            }
+            self.executing = None;
+            self.at += 1;
+            (self.events, self.turns, self.pauses) = (0, 0, 0);
+            self.resting = false;
+        }
+    }
+
+    pub(crate) fn wish(
+        &mut self,
+        threads: &Threads,
+        locks: &dyn Locks,
+        patience: Patience,
+    ) -> Wish {
+        if self.is_over() {
+            return Wish::Policy;
+        }
+        self.try_wish(threads, locks, patience).unwrap_or_else(|why| {
+            let held = self.held.iter().filter(|&(_, &step)| step != self.at);
+            let held = held.map(|(&thread, &step)| (thread, step)).collect();
+            self.release = Some(PlanRelease { step: self.at, why, held });
+            Wish::Policy
+        })
+    }
+
+    fn try_wish(
+        &mut self,
+        threads: &Threads,
+        locks: &dyn Locks,
+        patience: Patience,
+    ) -> Result<Wish, PlanFailure> {
+        let (events, turns) = (self.events, self.turns);
+        if events > self.options.plan_events || turns > self.options.plan_turns {
+            return Err(PlanFailure::NoProgress { events, turns });
+        }
+        let leader = self.leader();
+        if let Some(thread) = leader {
+            self.check_reachable(thread, threads)?;
+            let outside = threads.is_outside(thread);
+            self.stays_outside = outside && (self.stays_outside || patience.exhausted);
+            if outside && !self.stays_outside {
+                return Ok(Wish::Idle);
+            }
+            if !self.resting
+                && let Some(wish) = self.lead(thread, threads, locks, patience)
+            {
+                return Ok(wish);
+            }
+        }
+        if let Some(thread) = self.find_helper(leader, threads, locks)? {
+            let spins = leader.is_some_and(|leader| threads.can_run(leader, locks));
+            // A thread with planned events of its own must not go further than it has to: it might
+            // come to hold the lock that the leader needs while it waits for its own turn.
+            let planned = self.own.get(&thread).is_some_and(|own| !own.steps.is_empty());
+            let budget = match (spins, planned) {
+                (true, _) => patience.quantum,
+                (false, true) => 1,
+                (false, false) => HELP,
+            };
+            return Ok(Wish::Run { thread, budget: budget.max(1), leave: false });
+        }
+        self.resting = false;
+        if let Some(wish) = leader.and_then(|thread| self.lead(thread, threads, locks, patience)) {
+            return Ok(wish);
+        }
+        let outside = threads.any_outside() && !patience.exhausted;
+        if outside && patience.patient {
+            return Ok(Wish::Idle);
+        }
+        if let Some(deadline) = threads.anyone_runs_at(locks) {
+            return Ok(Wish::Jump(deadline));
+        }
+        if outside {
+            return Ok(Wish::Idle);
+        }
+        Err(leader.map_or(PlanFailure::NoSuchThread, |thread| stuck(thread, threads, locks)))
+    }
+
+    fn check_reachable(&self, thread: ThreadId, threads: &Threads) -> Result<(), PlanFailure> {
+        if self.steps[self.at].passed {
+            Err(PlanFailure::Passed { thread })
+        } else if threads.has_ended(thread) {
+            Err(PlanFailure::ThreadEnded { thread })
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Lets the thread of the step go on, if it can or if only the time stands in its way.
+    fn lead(
+        &self,
+        thread: ThreadId,
+        threads: &Threads,
+        locks: &dyn Locks,
+        patience: Patience,
+    ) -> Option<Wish> {
+        if threads.can_run(thread, locks) {
+            // Its next event is the planned one, if it blocked within that.
+            let budget = if self.executing.is_some() { 1 } else { patience.quantum.max(1) };
+            return Some(Wish::Run { thread, budget, leave: false });
+        }
+        match threads.state(thread) {
+            State::Blocked { on: Blocker::Sleep { deadline }, .. } => Some(Wish::Jump(deadline)),
+            _ => None,
+        }
+    }
+
+    /// Somebody who may run while the leader cannot. An error if the leader waits for one who is
+    /// held.
+    fn find_helper(
+        &self,
+        leader: Option<ThreadId>,
+        threads: &Threads,
+        locks: &dyn Locks,
+    ) -> Result<Option<ThreadId>, PlanFailure> {
+        let may_help = |thread: ThreadId| {
+            Some(thread) != leader && !self.is_held(thread) && threads.can_run(thread, locks)
+        };
+        if let Some(leader) = leader {
+            let needed = last_needed(leader, threads, locks);
+            if needed != leader && self.is_held(needed) {
+                return Err(stuck(leader, threads, locks));
+            }
+            if may_help(needed) {
+                return Ok(Some(needed));
+            }
+        }
+        let others = threads.live().iter().copied().filter(|&thread| may_help(thread));
+        let others: Vec<ThreadId> = others.collect();
+        let (last, stretch) = self.helper;
+        let goes_on = stretch > 0 && stretch < self.options.quantum && others.contains(&last);
+        let next = || (!others.is_empty()).then(|| next_in_round(&others, last));
+        Ok(if goes_on { Some(last) } else { next() })
+    }
+}
+
+/// The thread that `thread` needs, directly or not: who has the lock, who must end. Itself if it
+/// needs none.
+fn last_needed(thread: ThreadId, threads: &Threads, locks: &dyn Locks) -> ThreadId {
+    let mut at = thread;
+    // As many steps as there are threads: they may need each other in a circle.
+    for _ in 0..threads.live().len() {
+        let needed = match threads.state(at) {
+            State::WantsLock { lock, .. } => locks.owner(lock),
+            State::Blocked { on: Blocker::Join { thread, deadline: None }, .. } => Some(thread),
+            _ => None,
+        };
+        match needed.filter(|&needed| needed != at && !threads.has_ended(needed)) {
+            Some(needed) => at = needed,
+            None => break,
+        }
+    }
+    at
+}
+
+fn stuck(thread: ThreadId, threads: &Threads, locks: &dyn Locks) -> PlanFailure {
+    let on = threads.blocker(thread).unwrap_or(Blocker::Outside);
+    let holder = threads.wanted_lock(thread).and_then(|lock| locks.owner(lock));
+    match on {
+        Blocker::Outside => PlanFailure::StayedOutside { thread },
+        _ => PlanFailure::Blocked { thread, on, holder },
+    }
+}

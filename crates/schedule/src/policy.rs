@@ -1,0 +1,118 @@
+//! Who runs next when nothing else decides, and for how long.
+
+mod pct;
+mod pos;
+mod random;
+mod run_to_block;
+
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+use untorn_trace::ids::ThreadId;
+
+use crate::{Rng, Step};
+
+pub use pct::Pct;
+pub use pos::Pos;
+pub use random::Random;
+pub use run_to_block::RunToBlock;
+pub(crate) use run_to_block::next_in_round;
+
+/// What a policy knows when it chooses.
+#[derive(Copy, Clone, Debug)]
+pub struct Choice<'a> {
+    /// Threads that can run, ascending, at least one. One that yielded is missing if another can
+    /// run.
+    pub candidates: &'a [ThreadId],
+    /// The turn that ended last; its thread need not be a candidate. `None` at the start.
+    pub last: Option<Step>,
+    /// Events executed so far by all threads.
+    pub events: u64,
+}
+
+/// A way to choose the next thread.
+///
+/// Protocol: [`Policy::spawned`] once for every thread, before it is a candidate.
+/// [`Policy::choose`] whenever a turn has ended and the policy decides; while a schedule or a plan
+/// is followed it is not asked. All randomness comes from `rng`: a policy that used anything else
+/// could not be repeated.
+pub trait Policy: fmt::Debug + Send {
+    fn spawned(&mut self, _thread: ThreadId, _rng: &mut Rng) {}
+
+    /// One of the candidates, and the budget of events for its turn. The scheduler replaces a
+    /// budget of 0 by 1, and a thread that is no candidate by the first candidate.
+    fn choose(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> (ThreadId, u64);
+
+    /// The next event of `thread` conflicts with one that another thread has just executed.
+    fn conflicted(&mut self, _thread: ThreadId, _rng: &mut Rng) {}
+}
+
+/// The policies that have a name.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum PolicyKind {
+    RunToBlock,
+    Random,
+    /// `length` is a guess of how many events the run has.
+    Pct {
+        depth: u32,
+        length: u64,
+    },
+    Pos,
+}
+
+impl PolicyKind {
+    /// Depth 3 covers most known bugs (the paper, §2); the length is a guess that the caller should
+    /// replace by what an earlier run had.
+    pub const PCT: Self = Self::Pct { depth: 3, length: 10_000 };
+
+    pub(crate) fn build(self, quantum: u64, rng: &mut Rng) -> Box<dyn Policy> {
+        match self {
+            Self::RunToBlock => Box::new(RunToBlock::new(quantum)),
+            Self::Random => Box::new(Random),
+            Self::Pct { depth, length } => Box::new(Pct::new(depth, length, quantum, rng)),
+            Self::Pos => Box::new(Pos::default()),
+        }
+    }
+}
+
+impl fmt::Display for PolicyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RunToBlock => f.write_str("run-to-block"),
+            Self::Random => f.write_str("random"),
+            Self::Pct { depth, length } => write!(f, "pct:{depth}:{length}"),
+            Self::Pos => f.write_str("pos"),
+        }
+    }
+}
+
+/// No policy is called that.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("no policy '{0}': run-to-block, random, pct, pct:DEPTH, pct:DEPTH:LENGTH, pos")]
+pub struct UnknownPolicy(pub String);
+
+impl FromStr for PolicyKind {
+    type Err = UnknownPolicy;
+
+    fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
+        match text {
+            "run-to-block" => Ok(Self::RunToBlock),
+            "random" => Ok(Self::Random),
+            "pct" => Ok(Self::PCT),
+            "pos" => Ok(Self::Pos),
+            _ => pct_with_numbers(text).ok_or_else(|| UnknownPolicy(text.to_owned())),
+        }
+    }
+}
+
+fn pct_with_numbers(text: &str) -> Option<PolicyKind> {
+    let PolicyKind::Pct { length: usual, .. } = PolicyKind::PCT else { return None };
+    let numbers = text.strip_prefix("pct:")?;
+    let (depth, length) = match numbers.split_once(':') {
+        Some((depth, length)) => (depth, length.parse().ok()?),
+        None => (numbers, usual),
+    };
+    let depth = depth.parse().ok()?;
+    (depth > 0 && length > 0).then_some(PolicyKind::Pct { depth, length })
+}

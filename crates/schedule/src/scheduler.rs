@@ -1,0 +1,438 @@
+//! The scheduler: one thread at a time, and who is next.
+
+use untorn_trace::ids::ThreadId;
+
+use crate::deadlock::{self, Deadlock};
+use crate::plan::follow::Follow;
+use crate::policy::Choice;
+use crate::replay::{Follower, Patience, Wish};
+use crate::threads::{State, Threads};
+use crate::{
+    AtSite, Blocker, LockKey, Locks, Nanos, Next, Outcome, Plan, PlanSite, Policy, PolicyKind,
+    Reason, Rng, Schedule, Step, Turn,
+};
+
+/// What decides.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Mode {
+    Policy(PolicyKind),
+    /// Repeat a recorded run; if that is impossible, run to block.
+    Replay(Schedule),
+    /// Follow the prefix, then the policy.
+    Prefix(Schedule, PolicyKind),
+    /// Follow the plan, then the policy.
+    Plan(Plan, PolicyKind),
+}
+
+/// The knobs of a scheduler. The defaults suit everybody but the seed.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    pub seed: u64,
+    /// The longest turn, so that a thread that spins does not run for ever.
+    pub quantum: u64,
+    /// How much time passes with every event.
+    pub tick: Nanos,
+    /// When the run begins.
+    pub start: Nanos,
+    /// While a thread is outside, wait for it ([`Next::Idle`]) rather than let the clock jump to a
+    /// deadline. A thread that waits for the other's result would otherwise time out at once. The
+    /// front end must then call [`Scheduler::stop_waiting`] when it has waited enough.
+    pub patient: bool,
+    /// Threads beyond our control unpark, notify and own locks. Replay then waits ([`Next::Idle`],
+    /// until [`Scheduler::stop_waiting`]) for a thread that only they can have woken.
+    pub foreign_wakers: bool,
+    /// A plan is given up when so many events were executed since its last step,
+    pub plan_events: u64,
+    /// or so many turns ended otherwise than by their budget.
+    pub plan_turns: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            quantum: 1_000_000,
+            tick: Nanos(10),
+            start: Nanos(0),
+            patient: false,
+            foreign_wakers: false,
+            plan_events: 1_000_000_000,
+            plan_turns: 200_000,
+        }
+    }
+}
+
+/// What is asked before the policy.
+#[derive(Debug)]
+enum Guide {
+    Nothing,
+    Replay(Follower),
+    Plan(Follow),
+}
+
+/// The turn that has not ended.
+#[derive(Copy, Clone, Debug)]
+struct Open {
+    turn: Turn,
+    events: u64,
+    /// How the thread blocked. It may have been woken again before the turn ended.
+    blocked: Option<Blocker>,
+}
+
+/// See the [crate] for the protocol.
+#[derive(Debug)]
+pub struct Scheduler {
+    options: Options,
+    rng: Rng,
+    threads: Threads,
+    policy: Box<dyn Policy>,
+    guide: Guide,
+    open: Option<Open>,
+    now: Nanos,
+    events: u64,
+    turns: u64,
+    /// The last turn that ended, until the policy has heard of it.
+    last: Option<Step>,
+    /// Turns that ended since the last drain.
+    ended: Vec<Step>,
+    /// The front end has waited enough. Holds until somebody runs.
+    stop_waiting: bool,
+    lock_cycle: Option<Vec<ThreadId>>,
+    /// Kept for its allocation: POS asks at every event.
+    candidates: Vec<ThreadId>,
+}
+
+impl Scheduler {
+    pub fn new(mode: Mode, options: Options) -> Self {
+        let (guide, kind) = match mode {
+            Mode::Policy(kind) => (Guide::Nothing, kind),
+            Mode::Replay(schedule) => {
+                (Guide::Replay(Follower::new(schedule, true)), PolicyKind::RunToBlock)
+            }
+            Mode::Prefix(schedule, kind) => (Guide::Replay(Follower::new(schedule, false)), kind),
+            Mode::Plan(plan, kind) => (Guide::Plan(Follow::new(&plan, options)), kind),
+        };
+        let mut rng = Rng::new(options.seed);
+        let policy = kind.build(options.quantum, &mut rng);
+        Self { guide, ..Self::bare(policy, rng, options) }
+    }
+
+    /// A scheduler with a policy that has no name.
+    pub fn with_policy(policy: Box<dyn Policy>, options: Options) -> Self {
+        Self::bare(policy, Rng::new(options.seed), options)
+    }
+
+    fn bare(policy: Box<dyn Policy>, rng: Rng, options: Options) -> Self {
+        Self {
+            options,
+            rng,
+            threads: Threads::default(),
+            policy,
+            guide: Guide::Nothing,
+            open: None,
+            now: options.start,
+            events: 0,
+            turns: 0,
+            last: None,
+            ended: Vec::new(),
+            stop_waiting: false,
+            lock_cycle: None,
+            candidates: Vec::new(),
+        }
+    }
+
+    /// A new thread; it can run. Ids are dense: the first is 0.
+    pub fn spawn(&mut self, name: &str) -> ThreadId {
+        let thread = self.threads.spawn(name);
+        self.policy.spawned(thread, &mut self.rng);
+        if let Guide::Plan(plan) = &mut self.guide {
+            plan.spawned(thread, name);
+        }
+        thread
+    }
+
+    /// The thread could not be started after all.
+    pub fn abandon(&mut self, thread: ThreadId) {
+        self.end(thread);
+    }
+
+    /// The thread has ended. Wakes who joins it.
+    pub fn end(&mut self, thread: ThreadId) {
+        self.expire();
+        self.threads.end(thread);
+    }
+
+    /// The thread cannot go on until what it waits for is there. If that is so already (a permit
+    /// was kept, the joined thread has ended), it is not blocked ([`Scheduler::blocked_on`]) and
+    /// may as well go on with its turn.
+    pub fn block(&mut self, thread: ThreadId, on: Blocker) {
+        self.expire();
+        self.threads.block(thread, on);
+        let blocks = self.threads.blocker(thread).is_some();
+        if let Some(open) = self.open.as_mut().filter(|open| open.turn.thread == thread) {
+            open.blocked = blocks.then_some(on);
+            if !blocks {
+                self.threads.run(thread);
+            }
+        }
+    }
+
+    /// Gives a permit, as Java's `LockSupport`: a parked thread goes on; otherwise one permit is
+    /// kept for the next time it would park.
+    pub fn unpark(&mut self, thread: ThreadId) {
+        self.expire();
+        self.threads.unpark(thread);
+    }
+
+    /// Wakes the thread if it waits, is parked, sleeps or joins. Remembers nothing: the flag is the
+    /// front end's.
+    pub fn interrupt(&mut self, thread: ThreadId) {
+        self.expire();
+        self.threads.interrupt(thread);
+    }
+
+    /// Wakes the thread that has waited longest on the lock, or all; they then want the lock. Gives
+    /// how many.
+    pub fn notify(&mut self, lock: LockKey, all: bool) -> usize {
+        self.expire();
+        self.threads.notify(lock, all)
+    }
+
+    /// A thread that was outside is back and wants the token. Ask for the next turn if nobody has
+    /// it.
+    pub fn returned(&mut self, thread: ThreadId) {
+        self.threads.returned(thread);
+    }
+
+    /// The thread executed so many more events in its turn. Say so before anything else that
+    /// happens at that moment: deadlines are measured by it. Events without the token do not count.
+    pub fn ran(&mut self, thread: ThreadId, events: u64) {
+        let Some(open) = self.open.as_mut().filter(|open| open.turn.thread == thread) else {
+            return;
+        };
+        open.events = open.events.saturating_add(events);
+        self.events = self.events.saturating_add(events);
+        self.now = self.now.after(Nanos(events.saturating_mul(self.options.tick.0)));
+    }
+
+    /// The next event of `thread` conflicts with one that was just executed: see
+    /// [`Policy::conflicted`].
+    pub fn conflicted(&mut self, thread: ThreadId) {
+        self.policy.conflicted(thread, &mut self.rng);
+    }
+
+    /// What [`Next::Idle`] waits for does not come. The next decision does without: the clock
+    /// jumps, the schedule or the plan is given up. Holds until somebody runs.
+    pub fn stop_waiting(&mut self) {
+        self.stop_waiting = true;
+    }
+
+    /// Ends the recording in the middle of a turn: the program is about to end.
+    pub fn cut(&mut self) {
+        self.close(Reason::Cut);
+    }
+
+    /// The thread is about to execute an event at a place of the plan. Ask once each time it comes
+    /// there, and again when it gets its turn after a [`AtSite::Hold`]; not again if it blocks
+    /// within the event.
+    pub fn at_site(&mut self, thread: ThreadId, site: PlanSite) -> AtSite {
+        self.at_sites(thread, &[site])
+    }
+
+    /// The same for an event that is at several places of the plan (`A.java:12` and `A.java:12
+    /// read`).
+    pub fn at_sites(&mut self, thread: ThreadId, sites: &[PlanSite]) -> AtSite {
+        match &mut self.guide {
+            Guide::Plan(plan) => plan.at_sites(thread, sites),
+            _ => AtSite::Go { stop_after: false },
+        }
+    }
+
+    /// Virtual time: events times tick, plus jumps. It jumps to the earliest deadline when nobody
+    /// can run.
+    pub fn now(&self) -> Nanos {
+        self.now
+    }
+
+    /// Who has the token.
+    pub fn current(&self) -> Option<ThreadId> {
+        self.open.map(|open| open.turn.thread)
+    }
+
+    /// The name given at the start of the thread.
+    pub fn name(&self, thread: ThreadId) -> Option<&str> {
+        self.threads.name(thread)
+    }
+
+    /// What the thread is blocked on now, if it is.
+    pub fn blocked_on(&self, thread: ThreadId) -> Option<Blocker> {
+        self.threads.blocker(thread)
+    }
+
+    /// Turns that ended since the last call, oldest first.
+    pub fn drain_turns(&mut self) -> Vec<Step> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// Threads that wait for each other's locks in a circle now.
+    pub fn lock_cycle(&self, locks: &dyn Locks) -> Option<Vec<ThreadId>> {
+        deadlock::lock_cycle(&self.threads, locks, Threads::wanted_lock)
+    }
+
+    /// How far the schedule or the plan was followed, and what was noticed on the way.
+    pub fn outcome(&self) -> Outcome {
+        let (followed, of) = match &self.guide {
+            Guide::Nothing => (0, 0),
+            Guide::Replay(replay) => replay.progress(),
+            Guide::Plan(plan) => plan.progress(),
+        };
+        let divergence = match &self.guide {
+            Guide::Replay(replay) => replay.divergence().cloned(),
+            _ => None,
+        };
+        let release = match &self.guide {
+            Guide::Plan(plan) => plan.release().cloned(),
+            _ => None,
+        };
+        let lock_cycle = self.lock_cycle.clone();
+        let (events, turns) = (self.events, self.turns);
+        Outcome { events, turns, followed, of, divergence, release, lock_cycle }
+    }
+
+    /// Ends the turn, if one is open, and decides what happens next.
+    pub fn next(&mut self, why: Reason, locks: &dyn Locks) -> Next {
+        self.close(why);
+        self.expire();
+        self.watch_locks(locks);
+        let next = self.decide(locks);
+        if let Next::Run(turn) = next {
+            self.open = Some(Open { turn, events: 0, blocked: None });
+            self.stop_waiting = false;
+        }
+        next
+    }
+
+    fn expire(&mut self) {
+        self.threads.expire(self.now);
+    }
+
+    fn jump(&mut self, to: Nanos) {
+        self.now = self.now.max(to);
+        self.expire();
+    }
+
+    /// Notes the end of the open turn.
+    fn close(&mut self, why: Reason) {
+        let Some(Open { turn, events, blocked }) = self.open.take() else { return };
+        let thread = turn.thread;
+        let leaves = turn.leave && events >= turn.budget && why.is_imposed();
+        if (leaves || why == Reason::Outside) && self.threads.state(thread) == State::Running {
+            self.threads.block(thread, Blocker::Outside);
+        }
+        if why == Reason::Ended {
+            self.threads.end(thread);
+        }
+        self.threads.stop(thread);
+        // What the thread did counts, should the front end have given another reason.
+        let reason = match blocked {
+            _ if why == Reason::Cut => Reason::Cut,
+            _ if self.threads.has_ended(thread) => Reason::Ended,
+            Some(Blocker::Outside) => Reason::Outside,
+            None if leaves => Reason::Outside,
+            Some(_) => Reason::Blocked,
+            None => why,
+        };
+        let step = Step { thread, events, reason };
+        let recorded = match &mut self.guide {
+            Guide::Nothing => Some(step),
+            Guide::Replay(replay) => replay.turn_ended(step),
+            Guide::Plan(plan) => {
+                plan.turn_ended(step, why, &self.threads);
+                Some(step)
+            }
+        };
+        self.ended.extend(recorded);
+        self.turns += 1;
+        self.last = Some(step);
+    }
+
+    /// Looks for a circle when a thread has begun to want a lock: only then can there be a new one.
+    fn watch_locks(&mut self, locks: &dyn Locks) {
+        if self.threads.take_lock_wanted() && self.lock_cycle.is_none() {
+            self.lock_cycle = self.lock_cycle(locks);
+        }
+    }
+
+    fn decide(&mut self, locks: &dyn Locks) -> Next {
+        let patience = Patience {
+            quantum: self.options.quantum,
+            foreign_wakers: self.options.foreign_wakers,
+            patient: self.options.patient,
+            exhausted: self.stop_waiting,
+        };
+        loop {
+            let wish = match &mut self.guide {
+                Guide::Nothing => Wish::Policy,
+                Guide::Replay(replay) => replay.wish(&mut self.threads, locks, patience),
+                Guide::Plan(plan) => plan.wish(&self.threads, locks, patience),
+            };
+            match wish {
+                Wish::Run { thread, budget, leave } => {
+                    let wake = self.threads.run(thread);
+                    return Next::Run(Turn { thread, budget, wake, leave });
+                }
+                Wish::Note(step) => self.ended.push(step),
+                Wish::Jump(to) => self.jump(to),
+                Wish::Idle => return Next::Idle,
+                Wish::Policy => return self.by_policy(locks),
+            }
+        }
+    }
+
+    fn by_policy(&mut self, locks: &dyn Locks) -> Next {
+        loop {
+            self.find_candidates(locks);
+            if !self.candidates.is_empty() {
+                return Next::Run(self.ask_policy());
+            }
+            let outside = self.threads.any_outside();
+            let waits = outside && self.options.patient && !self.stop_waiting;
+            if let Some(deadline) = self.threads.anyone_runs_at(locks).filter(|_| !waits) {
+                self.jump(deadline);
+            } else if outside {
+                return Next::Idle;
+            } else if self.threads.live().is_empty() {
+                return Next::Finished;
+            } else {
+                let deadlock = Deadlock::of(&self.threads, locks);
+                self.lock_cycle = self.lock_cycle.take().or_else(|| deadlock.cycle.clone());
+                return Next::Deadlock(deadlock);
+            }
+        }
+    }
+
+    /// Who can run; a thread that yielded only if nobody else can.
+    fn find_candidates(&mut self, locks: &dyn Locks) {
+        let yielded = self.last.filter(|last| last.reason == Reason::Yielded);
+        let Self { threads, candidates, .. } = self;
+        candidates.clear();
+        candidates.extend(threads.live().iter().copied().filter(|&t| threads.can_run(t, locks)));
+        if candidates.len() > 1 {
+            candidates.retain(|&thread| yielded.is_none_or(|last| last.thread != thread));
+        }
+    }
+
+    fn ask_policy(&mut self) -> Turn {
+        let last = self.last.take();
+        let choice = Choice { candidates: &self.candidates, last, events: self.events };
+        let (chosen, budget) = self.policy.choose(&choice, &mut self.rng);
+        debug_assert!(self.candidates.contains(&chosen), "{:?} chose {chosen:?}", self.policy);
+        let is_candidate = self.candidates.binary_search(&chosen).is_ok();
+        let thread = if is_candidate { chosen } else { self.candidates[0] };
+        if let Guide::Replay(replay) = &mut self.guide {
+            replay.policy_runs(thread);
+        }
+        let wake = self.threads.run(thread);
+        Turn { thread, budget: budget.max(1), wake, leave: false }
+    }
+}

@@ -15,6 +15,8 @@ Exit codes:
 
 const EXAMPLES: &str = "\
 Examples:
+  untorn record -- java -cp classes Bank      run a program and keep its trace
+  untorn replay run.utr                       run it again, the very same way
   untorn analyze run.std                      check a RAPID trace and explain what is torn
   untorn analyze --svg torn.svg run.jsonl     draw it, too
   untorn trace info run.utr                   what is in a trace
@@ -37,11 +39,122 @@ fn sections(first: &str, second: &str) -> String {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    /// Run a Java program, schedule its threads, and keep an exact trace
+    Record(RecordArgs),
+    /// Repeat a recorded run, event by event
+    Replay(ReplayArgs),
     /// Check a recorded trace for blocks that were torn
     Analyze(AnalyzeArgs),
     /// Look at, convert, make, cut and validate traces
     #[command(subcommand)]
     Trace(TraceCommand),
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The exit code is that of the program. Untorn's own failures are 2 (bad usage) and 3 (could not run); a
+deadlock is 1. Without --policy each thread runs until it blocks; the same seed gives the same trace.
+
+Examples:
+  untorn record -- java -cp classes Bank
+  untorn record -o torn.utr --policy random --seed 7 -- java -jar app.jar
+  untorn record --plan bank.plan -- java -cp classes Bank
+  untorn record --atomic 'com.acme.*.transfer' --instrument 'java.util.concurrent.*' -- java -cp app Main
+
+A plan has a step a line, THREAD @ PLACE [read|write|acquire|release] [#N]:
+  alice @ Bank.java:12 read
+  bob   @ Bank.java:15 write")]
+pub struct RecordArgs {
+    /// The trace to write
+    #[arg(long, short, value_name = "FILE", default_value = "run.utr")]
+    pub output: PathBuf,
+
+    /// Who runs when
+    #[arg(long, value_enum, value_name = "POLICY", default_value_t = PolicyName::RunToBlock)]
+    pub policy: PolicyName,
+
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
+    /// Events after which a thread that never blocks lets others run
+    #[arg(long, value_name = "EVENTS", default_value_t = 1_000_000)]
+    pub quantum: u64,
+
+    /// A plan to follow: the order in which certain events shall happen
+    #[arg(long, value_name = "FILE")]
+    pub plan: Option<PathBuf>,
+
+    /// Record these classes of the JDK, too; `*` stands for any text; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub instrument: Vec<String>,
+
+    /// Do not record these classes, only their locks; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub exclude: Vec<String>,
+
+    /// These methods are meant to be atomic; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub atomic: Vec<String>,
+
+    /// Milliseconds that a thread may be blocked outside before others go on
+    #[arg(long, value_name = "MS", default_value_t = 200)]
+    pub patience: u64,
+
+    /// Let threads use all processors; switches are slower
+    #[arg(long)]
+    pub no_pin: bool,
+
+    /// Print nothing of our own
+    #[arg(long, short)]
+    pub quiet: bool,
+
+    /// The program, as you would start it
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum PolicyName {
+    /// Each thread runs until it blocks
+    RunToBlock,
+    /// Random thread, random number of events
+    Random,
+    /// Random priorities with a few changes (PCT)
+    Pct,
+    /// A fresh random priority for each event (POS); slow
+    Pos,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Command, directory and environment come from the trace (variables that look like secrets are not kept there and
+come from the current environment). The exit code is that of the program; 3 if the run differs from the recorded
+one, which is then shown at its first point.
+
+Examples:
+  untorn replay run.utr
+  untorn replay --debug run.utr        waits for a debugger at port 5005")]
+pub struct ReplayArgs {
+    /// The trace
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// Keep the trace of the replay
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Wait for a debugger (JDWP) before the program begins
+    #[arg(long)]
+    pub debug: bool,
+
+    /// Port for the debugger
+    #[arg(long, value_name = "PORT", default_value_t = 5005)]
+    pub port: u16,
+
+    /// Print nothing of our own, except a divergence
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 #[derive(Args, Debug)]

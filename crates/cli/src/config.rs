@@ -4,7 +4,11 @@ use std::path::{Path, PathBuf};
 
 use untorn_trace::{Format, Strictness};
 
-use crate::args::{AnalyzeArgs, CheckerName, FormatName, InputArgs};
+use untorn_jvm::config::ScopeConfig;
+
+use crate::args::{
+    AnalyzeArgs, CheckerName, FormatName, InputArgs, PolicyName, RecordArgs, ReplayArgs,
+};
 use crate::console::{Color, Volume};
 use crate::exit::{Failure, Result};
 use crate::files::{Input, is_dash};
@@ -78,6 +82,78 @@ impl Analyze {
             color: args.color,
             volume,
         })
+    }
+}
+
+/// What `untorn record` is to do.
+#[derive(Debug)]
+pub struct Record {
+    pub out: PathBuf,
+    pub policy: String,
+    pub seed: u64,
+    pub quantum: u64,
+    /// The text of a plan that was found to be one.
+    pub plan: Option<String>,
+    pub scope: ScopeConfig,
+    pub patience_ms: u64,
+    pub pin: bool,
+    pub quiet: bool,
+    pub command: Vec<String>,
+}
+
+impl Record {
+    pub fn new(args: RecordArgs) -> Result<Self> {
+        if args.quantum == 0 {
+            return Err(Failure::input("--quantum 0 would let no thread run"));
+        }
+        let policy = match args.policy {
+            PolicyName::RunToBlock => "run-to-block",
+            PolicyName::Random => "random",
+            PolicyName::Pct => "pct",
+            PolicyName::Pos => "pos",
+        };
+        let scope =
+            ScopeConfig { instrument: args.instrument, exclude: args.exclude, atomic: args.atomic };
+        Ok(Self {
+            out: args.output,
+            policy: policy.to_owned(),
+            seed: args.seed,
+            quantum: args.quantum,
+            plan: args.plan.as_deref().map(read_plan).transpose()?,
+            scope,
+            patience_ms: args.patience,
+            pin: !args.no_pin,
+            quiet: args.quiet,
+            command: args.command,
+        })
+    }
+}
+
+fn read_plan(path: &Path) -> Result<String> {
+    let fail = |error: String| Failure::input(format!("{}: {error}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+    let plan: untorn_schedule::Plan =
+        text.parse().map_err(|error: untorn_schedule::PlanError| fail(error.to_string()))?;
+    if plan.steps.is_empty() {
+        return Err(fail("the plan has no steps".to_owned()));
+    }
+    Ok(text)
+}
+
+/// What `untorn replay` is to do.
+#[derive(Debug)]
+pub struct Replay {
+    pub file: PathBuf,
+    pub out: Option<PathBuf>,
+    pub debug: bool,
+    pub port: u16,
+    pub quiet: bool,
+}
+
+impl Replay {
+    pub fn new(args: ReplayArgs) -> Self {
+        let ReplayArgs { file, output: out, debug, port, quiet } = args;
+        Self { file, out, debug, port, quiet }
     }
 }
 

@@ -96,6 +96,51 @@ pub fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// Writes text to standard error: the program's own output keeps standard output.
+pub fn tell(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", plain_lines(text));
+}
+
+/// From now on Ctrl-C is for the program that was started, which ends by it; this process reports.
+pub fn ignore_interrupts() {
+    // Without it the trace is whole all the same, only nothing is said about it.
+    let _ = ctrlc::set_handler(|| {});
+}
+
+/// One line on a terminal's standard error that is written over and over.
+#[derive(Debug)]
+pub struct StatusLine {
+    active: bool,
+    shown: bool,
+    next: Instant,
+}
+
+impl StatusLine {
+    const FIRST: Duration = Duration::from_secs(1);
+    const EVERY: Duration = Duration::from_millis(250);
+
+    pub fn new() -> Self {
+        let active = io::stderr().is_terminal();
+        Self { active, shown: false, next: Instant::now() + Self::FIRST }
+    }
+
+    pub fn is_due(&self) -> bool {
+        self.active && Instant::now() >= self.next
+    }
+
+    pub fn show(&mut self, text: &str) {
+        self.next = Instant::now() + Self::EVERY;
+        self.shown = true;
+        let _ = write!(io::stderr().lock(), "\r\x1b[2K{}", plain(text));
+    }
+
+    pub fn clear(&mut self) {
+        if std::mem::take(&mut self.shown) {
+            let _ = write!(io::stderr().lock(), "\r\x1b[2K");
+        }
+    }
+}
+
 /// The text with its own line breaks, but without codes from names of the trace.
 fn plain_lines(text: &str) -> String {
     text.lines().map(plain).collect::<Vec<_>>().join("\n")

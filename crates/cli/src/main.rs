@@ -10,6 +10,9 @@ mod exit;
 mod files;
 mod findings;
 mod reading;
+mod record;
+mod replay;
+mod run;
 mod summary;
 mod trace;
 
@@ -22,7 +25,7 @@ use exit::{Exit, Result};
 
 fn main() -> ExitCode {
     match run() {
-        Ok(exit) => exit.into(),
+        Ok(code) => code,
         Err(failure) => {
             if !failure.is_silent() {
                 console::complain(&failure.to_string());
@@ -32,14 +35,16 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<Exit> {
+fn run() -> Result<ExitCode> {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(answer) => return usage(&answer),
+        Err(answer) => return usage(&answer).map(ExitCode::from),
     };
     match cli.command {
-        Command::Analyze(args) => analyze::run(&config::Analyze::new(args)?),
-        Command::Trace(command) => trace::run(command),
+        Command::Record(args) => record::run(&config::Record::new(args)?).map(ExitCode::from),
+        Command::Replay(args) => replay::run(&config::Replay::new(args)).map(ExitCode::from),
+        Command::Analyze(args) => analyze::run(&config::Analyze::new(args)?).map(ExitCode::from),
+        Command::Trace(command) => trace::run(command).map(ExitCode::from),
     }
 }
 

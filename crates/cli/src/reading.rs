@@ -146,3 +146,31 @@ fn ill_formed(input: &Input, validator: &Validator, tables: &Tables) -> Failure 
             input.name()
         ))
 }
+
+/// What a trace says of itself at its end.
+pub struct LastMeta {
+    pub tables: Tables,
+    pub events: u64,
+    /// Why the trace ends early, if it does.
+    pub cut: Option<String>,
+}
+
+/// Reads a trace to its end for what is said there.
+pub fn last_meta(path: &std::path::Path) -> std::result::Result<LastMeta, String> {
+    let input = Input {
+        path: path.to_owned(),
+        format: Some(untorn_trace::Format::Utr),
+        strictness: Strictness::Strict,
+    };
+    let mut source = input.open().map_err(|failure| failure.to_string())?;
+    let mut batch = Vec::with_capacity(BATCH);
+    let mut events = 0;
+    loop {
+        source.read(&mut batch).map_err(|error| error.to_string())?;
+        if batch.is_empty() {
+            break;
+        }
+        events += batch.len() as u64;
+    }
+    Ok(LastMeta { tables: source.tables().clone(), events, cut: source.notes().cut.clone() })
+}

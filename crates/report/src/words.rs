@@ -184,7 +184,11 @@ pub fn number(value: u64) -> String {
 
 /// `1 event`, `2 events`.
 pub fn count(value: u64, noun: &str) -> String {
-    let plural = if value == 1 { "" } else { "s" };
+    let plural = match (value, noun.ends_with("ss")) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
     format!("{} {noun}{plural}", number(value))
 }
 

@@ -1,0 +1,169 @@
+//! Running a program under the agent: what `record` and `replay` have in common.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Child, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use untorn_jvm::DEADLOCK_EXIT;
+use untorn_jvm::config::Config;
+use untorn_jvm::launch::{Launch, LaunchError};
+use untorn_report::words::number;
+
+use crate::console::{self, StatusLine};
+use crate::exit::{Failure, Result};
+
+/// How the program ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// By itself, with that code.
+    Exit(u8),
+    /// By a signal.
+    Signal(i32),
+    /// No thread could ever run again.
+    Deadlock,
+}
+
+/// What was run, and what the agent said of it.
+#[derive(Debug)]
+pub struct Run {
+    pub ended: Ended,
+    pub elapsed: Duration,
+    pub notes: Vec<String>,
+    pub fault: Option<String>,
+}
+
+/// Starts the program and waits for its end.
+pub fn run(
+    launch: &Launch,
+    words: &[String],
+    config: &Config,
+    surroundings: &Surroundings,
+    extra: &[String],
+) -> Result<Run> {
+    let mut command = launch.command(words, config, extra).map_err(|error| refused(&error))?;
+    surroundings.apply(&mut command);
+    let begin = Instant::now();
+    let child = command
+        .stdin(Stdio::inherit())
+        .spawn()
+        .map_err(|error| Failure::run(format!("cannot start '{}': {error}", words[0])))?;
+    let status = watch(launch, child, begin)?;
+    let said = launch.progress();
+    let Some(said) = said else {
+        return Err(Failure::run("the JVM did not start with the agent, so nothing was recorded")
+            .details([format!("it ended with {}", describe(ended(status)))])
+            .way_out("Java 11 or newer is needed; `java -version` tells"));
+    };
+    Ok(Run { ended: ended(status), elapsed: begin.elapsed(), notes: said.notes, fault: said.fault })
+}
+
+/// Waits for the end of the program and shows how far it is. Ctrl-C goes to the program, too; it ends, and its trace is
+/// kept.
+fn watch(launch: &Launch, mut child: Child, begin: Instant) -> Result<ExitStatus> {
+    const TICK: Duration = Duration::from_millis(20);
+    console::ignore_interrupts();
+    let mut line = StatusLine::new();
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => {
+                line.clear();
+                return Ok(status);
+            }
+            Ok(None) => std::thread::sleep(TICK),
+            Err(error) => return Err(Failure::run(format!("lost the program: {error}"))),
+        }
+        if line.is_due()
+            && let Some(said) = launch.progress()
+        {
+            let seconds = begin.elapsed().as_secs_f64();
+            let rate = said.events as f64 / seconds / 1e6;
+            line.show(&format!(
+                "recording: {} events, {} threads, {} switches, {rate:.1} M events/s",
+                number(said.events),
+                said.threads,
+                number(said.switches),
+            ));
+        }
+    }
+}
+
+fn ended(status: ExitStatus) -> Ended {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(DEADLOCK_EXIT), _) => Ended::Deadlock,
+        (Some(code), _) => Ended::Exit(code as u8),
+        (None, signal) => Ended::Signal(signal.unwrap_or(0)),
+    }
+}
+
+pub fn describe(ended: Ended) -> String {
+    match ended {
+        Ended::Exit(code) => format!("exit code {code}"),
+        Ended::Signal(signal) => format!("signal {signal}"),
+        Ended::Deadlock => "a deadlock".to_owned(),
+    }
+}
+
+/// The exit code of a call whose program ended so: the program's own, as with `time` or `strace`.
+pub fn exit_code(ended: Ended) -> u8 {
+    match ended {
+        Ended::Exit(code) => code,
+        Ended::Signal(signal) => 128_u8.saturating_add(signal as u8),
+        Ended::Deadlock => 1,
+    }
+}
+
+fn refused(error: &LaunchError) -> Failure {
+    let text = error.to_string();
+    match error {
+        LaunchError::NotJava(_) => Failure::input(text).way_out(
+            "write the command as you would start it: untorn record -- java -cp classes Main",
+        ),
+        LaunchError::NoJava(_) => Failure::run(text)
+            .way_out("install a JDK (Debian: default-jdk-headless), or name it: /path/to/bin/java"),
+        LaunchError::NoAgent(_) => Failure::run(text).way_out(
+            "build it with `cargo build --release --workspace`, or set UNTORN_AGENT to its path",
+        ),
+        LaunchError::Write { .. } => Failure::run(text),
+    }
+}
+
+/// Where the program runs: its directory and its environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Surroundings {
+    pub directory: String,
+    pub environment: BTreeMap<String, String>,
+}
+
+/// Not kept: what the shell counts, and what nobody wants to find in a file that is passed on.
+fn is_kept(name: &str) -> bool {
+    let upper = name.to_uppercase();
+    let secret = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "KEY", "CREDENTIAL", "COOKIE", "AUTH"];
+    !matches!(name, "_" | "SHLVL" | "PWD" | "OLDPWD")
+        && !secret.iter().any(|word| upper.contains(word))
+}
+
+impl Surroundings {
+    /// As they are now.
+    pub fn here() -> Self {
+        let directory = std::env::current_dir().unwrap_or_default();
+        let environment = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .filter(|(name, _)| is_kept(name));
+        Self { directory: directory.display().to_string(), environment: environment.collect() }
+    }
+
+    /// Variables that are kept are as they were; those that are not come from here and now.
+    fn apply(&self, command: &mut std::process::Command) {
+        for (name, _) in std::env::vars_os() {
+            if name.to_str().is_some_and(is_kept) {
+                command.env_remove(name);
+            }
+        }
+        command.envs(&self.environment);
+        if Path::new(&self.directory).is_dir() {
+            command.current_dir(&self.directory);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Compiles the agent's Java half, `UntornProbe`, and puts it where the crate includes it from.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SOURCES: &str = "src/java";
+const PROBE: &str = "java/lang/UntornProbe";
+
+fn main() {
+    println!("cargo::rerun-if-changed={SOURCES}");
+    println!("cargo::rerun-if-env-changed=JAVA_HOME");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let javac = match std::env::var_os("JAVA_HOME") {
+        Some(home) if Path::new(&home).join("bin/javac").exists() => {
+            Path::new(&home).join("bin/javac")
+        }
+        _ => PathBuf::from("javac"),
+    };
+    // The oldest class file version whose verifier and nest rules suit us; every newer JVM takes it.
+    let result = Command::new(&javac)
+        .args(["-nowarn", "-Xlint:none", "-g", "-source", "11", "-target", "11"])
+        .args(["--patch-module", &format!("java.base={SOURCES}")])
+        .arg("-d")
+        .arg(&out)
+        .arg(format!("{SOURCES}/{PROBE}.java"))
+        .output();
+    match result {
+        Ok(output) if output.status.success() => {}
+        Ok(output) => {
+            panic!("javac failed:\n{}", String::from_utf8_lossy(&output.stderr));
+        }
+        Err(error) => panic!(
+            "cannot run {}: {error}. The agent needs a JDK to build (Debian: default-jdk-headless); \
+             set JAVA_HOME if it is not on the PATH",
+            javac.display()
+        ),
+    }
+}

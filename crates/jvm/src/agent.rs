@@ -1,0 +1,451 @@
+//! The agent inside of the JVM: what the JVM calls.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use jvmti_bindings::sys::jni::{
+    JNI_ERR, JNI_OK, JNIEnv, JNINativeMethod, JavaVM, jboolean, jclass, jint, jlong, jmethodID,
+    jobject, jthread,
+};
+use jvmti_bindings::sys::jvmti::{self as sys, jvmtiCapabilities, jvmtiEnv, jvmtiEventCallbacks};
+use untorn_schedule::{Mode, Nanos, Options, Plan, PolicyKind, Schedule, Scheduler, Tokens};
+
+use crate::buffers::Buffers;
+use crate::config::Config;
+use crate::control::{Control, Core};
+use crate::instrument::{PROBE, Rewriter};
+use crate::jni::{Jni, java_bool};
+use crate::jvmti::{Jvmti, JvmtiFault};
+use crate::locks::LockWords;
+use crate::natives::{Originals, unsigned};
+use crate::plans::PlanSites;
+use crate::probe::Probe;
+use crate::recorder::Recorder;
+use crate::scope::{Depth, Origin, Scope};
+use crate::watchdog;
+
+/// The compiled `UntornProbe`.
+const PROBE_CLASS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/java/lang/UntornProbe.class"));
+
+/// When the program's clock starts: the same moment in every run, or no two would be the same.
+pub const EPOCH_MILLIS: u64 = 1_767_225_600_000; // 2026-01-01T00:00:00Z
+
+static AGENT: OnceLock<Agent> = OnceLock::new();
+
+#[derive(Debug)]
+pub(crate) struct Agent {
+    pub(crate) control: Control,
+    pub(crate) rewriter: Arc<Rewriter>,
+    pub(crate) config: Config,
+    vm: watchdog::Vm,
+}
+
+impl Agent {
+    pub(crate) fn vm(&self) -> Option<*mut JavaVM> {
+        (!self.vm.0.is_null()).then_some(self.vm.0)
+    }
+}
+
+/// The agent, once it is loaded.
+pub(crate) fn agent() -> Option<&'static Agent> {
+    AGENT.get()
+}
+
+/// Runs a part of the agent. A panic does not cross into the JVM: the program goes on uncontrolled.
+pub(crate) fn guarded<T>(body: impl FnOnce() -> T) -> Option<T> {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(value) => Some(value),
+        Err(_) => {
+            if let Some(agent) = agent() {
+                agent.control.give_up("the agent failed inside, and let the program go");
+            }
+            None
+        }
+    }
+}
+
+/// Why the agent cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+enum LoadError {
+    #[error("the options must name the configuration file; use `untorn record`")]
+    NoConfig,
+    #[error(transparent)]
+    Config(#[from] crate::config::ConfigError),
+    #[error("the JVM lacks something that the agent needs: {0}")]
+    Jvm(#[from] JvmtiFault),
+    #[error("cannot reserve address space for the table of monitors")]
+    NoSpace,
+    #[error("cannot write the trace: {0}")]
+    Trace(#[from] std::io::Error),
+    #[error("cannot read the schedule: {0}")]
+    Schedule(String),
+    #[error("the plan: {0}")]
+    Plan(String),
+    #[error("{0}")]
+    Policy(String),
+}
+
+/// Called by the JVM when it loads the agent, before there is any Java code.
+///
+/// # Safety
+/// Only the JVM calls it, with its own pointers.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn Agent_OnLoad(
+    vm: *mut JavaVM,
+    options: *mut c_char,
+    _reserved: *mut c_void,
+) -> jint {
+    // SAFETY: the JVM passes a NUL-terminated text, or null.
+    let options = (!options.is_null()).then(|| unsafe { CStr::from_ptr(options) });
+    // SAFETY: the JVM passes itself.
+    match catch_unwind(|| unsafe { load(vm, options) }) {
+        Ok(Ok(())) => JNI_OK,
+        Ok(Err(error)) => {
+            complain(&error.to_string());
+            JNI_ERR
+        }
+        Err(_) => {
+            complain("the agent failed while it was loaded");
+            JNI_ERR
+        }
+    }
+}
+
+/// The only thing that the agent ever prints: the JVM is about to end because of it.
+#[allow(clippy::print_stderr)]
+fn complain(why: &str) {
+    eprintln!("untorn agent: {why}");
+}
+
+unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError> {
+    let path = options.and_then(|text| text.to_str().ok()).filter(|text| !text.is_empty());
+    let config = Config::read(&PathBuf::from(path.ok_or(LoadError::NoConfig)?))?;
+    // SAFETY: `vm` is the JVM that called.
+    let jvmti = unsafe { Jvmti::new(vm) }?;
+    let plan: Plan = match &config.plan {
+        Some(text) => text.parse().map_err(|error| LoadError::Plan(format!("{error}")))?,
+        None => Plan::default(),
+    };
+    let rewriter = Arc::new(Rewriter::new(Scope::new(&config.scope), PlanSites::new(&plan)));
+    let scheduler = scheduler(&config, plan)?;
+    let buffers = Arc::new(Buffers::default());
+    let thread_names = Arc::new(Mutex::default());
+    let names = Arc::clone(&thread_names);
+    let recorder = Recorder::start(&config, Arc::clone(&rewriter), &buffers, names)?;
+    let control = Control {
+        core: Mutex::new(Core::new(scheduler, buffers.empty())),
+        tokens: Tokens::new(),
+        locks: LockWords::new().ok_or(LoadError::NoSpace)?,
+        buffers,
+        thread_names,
+        jvmti,
+        probe: OnceLock::new(),
+        originals: Originals::default(),
+        recorder,
+        on: AtomicBool::new(false),
+        processor: OnceLock::new(),
+    };
+    let processor = if config.pin { watchdog::current_processor() } else { None };
+    let _ = control.processor.set(processor);
+    let _ = AGENT.set(Agent { control, rewriter, config, vm: watchdog::Vm(vm) });
+    ask_for_events(jvmti)?;
+    Ok(())
+}
+
+fn scheduler(config: &Config, plan: Plan) -> Result<Scheduler, LoadError> {
+    let policy: PolicyKind =
+        config.policy.parse().map_err(|error| LoadError::Policy(format!("{error}")))?;
+    let options = Options {
+        seed: config.seed,
+        quantum: config.quantum,
+        start: Nanos(EPOCH_MILLIS * 1_000_000),
+        patient: true,
+        foreign_wakers: true,
+        ..Options::default()
+    };
+    let mode = match &config.replay {
+        Some(path) => {
+            let bytes =
+                std::fs::read(path).map_err(|error| LoadError::Schedule(error.to_string()))?;
+            let steps =
+                Schedule::decode(&bytes).map_err(|error| LoadError::Schedule(error.to_string()))?;
+            Mode::Replay(Schedule { steps })
+        }
+        None if plan.steps.is_empty() => Mode::Policy(policy),
+        None => Mode::Plan(plan, policy),
+    };
+    Ok(Scheduler::new(mode, options))
+}
+
+fn ask_for_events(jvmti: Jvmti) -> Result<(), JvmtiFault> {
+    let mut wanted = jvmtiCapabilities::default();
+    wanted.set_can_generate_all_class_hook_events(true);
+    wanted.set_can_generate_early_class_hook_events(true);
+    wanted.set_can_generate_early_vmstart(true);
+    wanted.set_can_generate_native_method_bind_events(true);
+    wanted.set_can_generate_monitor_events(true);
+    wanted.set_can_get_monitor_info(true);
+    wanted.set_can_get_line_numbers(true);
+    jvmti.add_capabilities(&wanted)?;
+    let mut callbacks = jvmtiEventCallbacks::default();
+    callbacks.VMStart = Some(vm_start);
+    callbacks.VMInit = Some(vm_init);
+    callbacks.VMDeath = Some(vm_death);
+    callbacks.ThreadStart = Some(thread_start);
+    callbacks.ThreadEnd = Some(thread_end);
+    callbacks.ClassFileLoadHook = Some(class_file_load);
+    callbacks.NativeMethodBind = Some(native_method_bind);
+    callbacks.MonitorContendedEnter = Some(monitor_contended_enter);
+    callbacks.MonitorContendedEntered = Some(monitor_contended_entered);
+    jvmti.set_callbacks(&callbacks)?;
+    for event in [
+        sys::JVMTI_EVENT_VM_START,
+        sys::JVMTI_EVENT_VM_INIT,
+        sys::JVMTI_EVENT_VM_DEATH,
+        sys::JVMTI_EVENT_THREAD_START,
+        sys::JVMTI_EVENT_THREAD_END,
+        sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK,
+        sys::JVMTI_EVENT_NATIVE_METHOD_BIND,
+        sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
+        sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED,
+    ] {
+        jvmti.enable(event)?;
+    }
+    Ok(())
+}
+
+/// Runs a callback with the agent and the environment of the current thread.
+fn callback(env: *mut JNIEnv, body: impl FnOnce(&'static Agent, Jni)) {
+    if let Some(agent) = agent() {
+        // SAFETY: the JVM passes the environment of the current thread to every callback.
+        let jni = unsafe { Jni::new(env) };
+        guarded(|| body(agent, jni));
+    }
+}
+
+/// Before any Java code runs: the class of the probes must exist from the first instruction on.
+unsafe extern "system" fn vm_start(_: *mut jvmtiEnv, env: *mut JNIEnv) {
+    callback(env, |agent, jni| {
+        if jni.define_boot_class(c"java/lang/UntornProbe", PROBE_CLASS).is_none() {
+            agent.control.recorder.fault("the JVM refused the class of the probes");
+        }
+    });
+}
+
+unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _thread: jthread) {
+    callback(env, |agent, jni| {
+        let ready = || {
+            let class = jni.find_class(c"java/lang/UntornProbe")?;
+            let init = jni.static_method(class, c"setUp", c"()V")?;
+            jni.call_static_void(class, init);
+            (!jni.clear_exception()).then_some(())?;
+            agent.control.originals.find_thread_methods(jni)?;
+            let probe = Probe::find(jni, class)?;
+            agent.control.probe.set(probe).ok()
+        };
+        if ready().is_none() {
+            agent.control.recorder.fault("the probes cannot be set up in this JVM");
+        }
+        let missing = agent.control.originals.missing();
+        if !missing.is_empty() {
+            let missing = missing.join(", ");
+            agent.control.recorder.note(format!("not under control in this JVM: {missing}"));
+        }
+        watchdog::start(agent);
+    });
+}
+
+unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
+    callback(env, |agent, jni| {
+        agent.control.finish(Some(jni));
+        watchdog::last_word(agent);
+    });
+}
+
+unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
+    callback(env, |agent, jni| agent.control.started(jni, thread));
+}
+
+unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, _thread: jthread) {
+    callback(env, |agent, jni| agent.control.ended(jni));
+}
+
+unsafe extern "system" fn monitor_contended_enter(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    _thread: jthread,
+    _object: jobject,
+) {
+    callback(env, |agent, jni| agent.control.contended_enter(jni));
+}
+
+unsafe extern "system" fn monitor_contended_entered(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    _thread: jthread,
+    _object: jobject,
+) {
+    callback(env, |agent, jni| agent.control.contended_entered(jni));
+}
+
+unsafe extern "system" fn native_method_bind(
+    _: *mut jvmtiEnv,
+    _env: *mut JNIEnv,
+    _thread: jthread,
+    method: jmethodID,
+    address: *mut c_void,
+    new_address: *mut *mut c_void,
+) {
+    let Some(agent) = agent() else { return };
+    guarded(|| {
+        // Early in the start of the JVM a name may not be known; none of ours is bound then.
+        let Ok(name) = agent.control.jvmti.method_name(method) else { return };
+        if let Some(replacement) = agent.control.originals.replace(&name, address) {
+            // SAFETY: the JVM passes a place for the address.
+            unsafe { *new_address = replacement };
+        }
+    });
+}
+
+unsafe extern "system" fn class_file_load(
+    _: *mut jvmtiEnv,
+    _env: *mut JNIEnv,
+    redefined: jclass,
+    loader: jobject,
+    name: *const c_char,
+    _domain: jobject,
+    length: jint,
+    data: *const u8,
+    new_length: *mut jint,
+    new_data: *mut *mut u8,
+) {
+    let Some(agent) = agent() else { return };
+    // What was not rewritten when it was loaded cannot be now: its methods may be running.
+    if !redefined.is_null() {
+        return;
+    }
+    let Ok(length) = usize::try_from(length) else { return };
+    // SAFETY: the JVM passes that many bytes.
+    let bytes = unsafe { std::slice::from_raw_parts(data, length) };
+    // SAFETY: the JVM passes a NUL-terminated text, or null.
+    let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_string_lossy());
+    guarded(|| {
+        let origin = if loader.is_null() { Origin::Boot } else { Origin::Elsewhere };
+        // A hidden class has no name here; it is part of the machinery behind lambdas.
+        let depth = match name.as_deref() {
+            Some(PROBE) | None => Depth::Untouched,
+            Some(name) => agent.rewriter.scope.depth(name, origin),
+        };
+        let Some(rewritten) = agent.rewriter.rewrite(bytes, depth) else { return };
+        let Ok(memory) = agent.control.jvmti.allocate(&rewritten) else { return };
+        // SAFETY: the JVM passes places for both, and takes the memory over.
+        unsafe {
+            *new_length = rewritten.len() as jint;
+            *new_data = memory;
+        }
+    });
+}
+
+/// The one native method that the JVM finds by its name; registers the others.
+///
+/// # Safety
+/// Only the JVM calls it.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn Java_java_lang_UntornProbe_init(env: *mut JNIEnv, class: jclass) {
+    let method = |name: &'static CStr, signature: &'static CStr, function: *mut c_void| {
+        JNINativeMethod { name: name.as_ptr(), signature: signature.as_ptr(), fnPtr: function }
+    };
+    type Plain = unsafe extern "system" fn(*mut JNIEnv, jclass);
+    type Int = unsafe extern "system" fn(*mut JNIEnv, jclass, jint);
+    let methods = [
+        method(c"begin", c"()V", (begin as Plain) as *mut c_void),
+        method(c"turn", c"()V", (turn as Plain) as *mut c_void),
+        method(c"spinning", c"()V", (spinning as Plain) as *mut c_void),
+        method(c"comeBack", c"()Z", come_back as *mut c_void),
+        method(c"contended", c"(II)V", contended as *mut c_void),
+        method(c"notified", c"(IZI)V", notified as *mut c_void),
+        method(c"waitSite", c"(I)V", (wait_site as Int) as *mut c_void),
+        method(c"hasJoined", c"(Ljava/lang/Thread;)V", has_joined as *mut c_void),
+        method(c"virtualNanos", c"()J", virtual_nanos as *mut c_void),
+        method(c"virtualMillis", c"()J", virtual_millis as *mut c_void),
+        method(c"atSite", c"(I)V", (at_site as Int) as *mut c_void),
+    ];
+    // SAFETY: the JVM passes the environment of the current thread.
+    let jni = unsafe { Jni::new(env) };
+    let Some(agent) = agent() else { return };
+    guarded(|| {
+        if !jni.register_natives(class, &methods) {
+            agent.control.recorder.fault("the JVM refused the native methods of the probes");
+        }
+        agent.control.originals.replace_wait(jni);
+    });
+}
+
+unsafe extern "system" fn begin(env: *mut JNIEnv, _: jclass) {
+    callback(env, |agent, jni| {
+        let Some(thread) = jni.current_thread() else { return };
+        agent.control.begin(jni, thread);
+    });
+}
+
+unsafe extern "system" fn turn(env: *mut JNIEnv, _: jclass) {
+    callback(env, |agent, jni| agent.control.turn(jni));
+}
+
+unsafe extern "system" fn spinning(env: *mut JNIEnv, _: jclass) {
+    callback(env, |agent, jni| agent.control.spinning(jni));
+}
+
+unsafe extern "system" fn come_back(env: *mut JNIEnv, _: jclass) -> jboolean {
+    let mut back = false;
+    callback(env, |agent, jni| back = agent.control.come_back(jni));
+    java_bool(back)
+}
+
+unsafe extern "system" fn contended(env: *mut JNIEnv, _: jclass, lock: jint, site: jint) {
+    callback(env, |agent, jni| agent.control.contended(jni, unsigned(lock), unsigned(site)));
+}
+
+unsafe extern "system" fn notified(
+    env: *mut JNIEnv,
+    _: jclass,
+    lock: jint,
+    all: jboolean,
+    site: jint,
+) {
+    callback(env, |agent, jni| {
+        agent.control.notified(jni, unsigned(lock), all != 0, unsigned(site));
+    });
+}
+
+unsafe extern "system" fn wait_site(env: *mut JNIEnv, _: jclass, site: jint) {
+    callback(env, |agent, _| agent.control.wait_site(unsigned(site)));
+}
+
+unsafe extern "system" fn has_joined(env: *mut JNIEnv, _: jclass, thread: jobject) {
+    callback(env, |agent, jni| agent.control.joined(jni, thread));
+}
+
+unsafe extern "system" fn at_site(env: *mut JNIEnv, _: jclass, site: jint) {
+    callback(env, |agent, jni| agent.control.at_site(jni, site, &agent.rewriter.plan));
+}
+
+unsafe extern "system" fn virtual_nanos(env: *mut JNIEnv, _: jclass) -> jlong {
+    let mut nanos = 0;
+    callback(env, |agent, jni| {
+        nanos = agent.control.now(jni).map_or(0, |now| now.0 - EPOCH_MILLIS * 1_000_000);
+    });
+    nanos.cast_signed()
+}
+
+unsafe extern "system" fn virtual_millis(env: *mut JNIEnv, _: jclass) -> jlong {
+    let mut millis = EPOCH_MILLIS;
+    callback(env, |agent, jni| {
+        millis = agent.control.now(jni).map_or(millis, |now| now.0 / 1_000_000);
+    });
+    millis.cast_signed()
+}

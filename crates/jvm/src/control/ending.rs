@@ -1,0 +1,82 @@
+//! The end of a run: by itself, by a deadlock, or because the agent gives up.
+#![allow(unsafe_code)]
+
+use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
+
+use untorn_schedule::Deadlock;
+
+use super::{Control, Core};
+use crate::buffers::Record;
+use crate::jni::Jni;
+
+/// What the process says when it ends because no thread can ever run again.
+pub const DEADLOCK_EXIT: i32 = 86;
+
+impl Control {
+    /// Completes the trace. Whoever runs from now on is not recorded.
+    pub(crate) fn finish(&self, jni: Option<Jni>) {
+        if !self.on.swap(false, Ordering::AcqRel) {
+            self.recorder.close(&self.buffers, None);
+            return;
+        }
+        let mut core = self.core();
+        self.finish_core(jni, &mut core);
+    }
+
+    fn finish_core(&self, jni: Option<Jni>, core: &mut Core) {
+        core.over = true;
+        if let (Some(jni), Some(probe)) = (jni, self.probe()) {
+            probe.nobody(jni);
+            probe.set_limit(jni, 0);
+            if let Some(current) = core.scheduler.current().filter(|_| core.granted.is_none()) {
+                self.account(jni, core, current);
+            }
+        }
+        core.scheduler.cut();
+        let empty = self.buffers.empty();
+        let mut last = std::mem::replace(&mut core.buffer, empty);
+        last.filled = core.counted.saturating_sub(last.start()) / Record::SIZE;
+        last.turns = core.scheduler.drain_turns();
+        self.buffers.send(last);
+        let ending = crate::recorder::Ending {
+            outcome: core.scheduler.outcome(),
+            tally: core.tally.clone(),
+            threads: core.slots.len() as u32,
+        };
+        self.recorder.close(&self.buffers, Some(ending));
+    }
+
+    /// Something went wrong inside of the agent: the program goes on without it.
+    pub(crate) fn give_up(&self, why: &str) {
+        if self.on.swap(false, Ordering::AcqRel) {
+            self.recorder.fault(why);
+            self.tokens.release_all();
+        }
+    }
+
+    /// No thread can ever run again. The program would hang for ever; it ends here instead.
+    pub(super) fn report_deadlock(
+        &self,
+        jni: Jni,
+        mut core: MutexGuard<'_, Core>,
+        deadlock: &Deadlock,
+    ) {
+        let mut words = vec![format!("deadlock: {} threads wait for ever", deadlock.threads.len())];
+        for stuck in &deadlock.threads {
+            let name = |thread| core.scheduler.name(thread).unwrap_or("?").to_owned();
+            let held = stuck
+                .holder
+                .map_or(String::new(), |holder| format!(", which {} holds", name(holder)));
+            words.push(format!("  {} waits for {}{held}", name(stuck.thread), stuck.on));
+            let thread = core.slots[stuck.thread.index()].thread;
+            let frames = self.jvmti.stack(thread.0);
+            words.extend(frames.into_iter().take(8).map(|frame| format!("      at {frame}")));
+        }
+        self.recorder.note(words.join("\n"));
+        self.on.store(false, Ordering::Release);
+        self.finish_core(Some(jni), &mut core);
+        // SAFETY: ends the process at once; the trace is complete and no thread could do anything more.
+        unsafe { libc::_exit(DEADLOCK_EXIT) }
+    }
+}

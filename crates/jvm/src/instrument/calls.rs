@@ -1,0 +1,70 @@
+//! Calls that are led through the probes: waiting, notifying, reading the clock.
+
+use untorn_bytecode::{Instr, Snippet, op};
+
+use super::{MethodPass, RewriteError};
+use crate::sites::What;
+
+impl<'a> MethodPass<'_, '_, 'a> {
+    pub(super) fn call(&mut self, instr: &Instr<'a>) -> Result<(), RewriteError> {
+        let Some(index) = instr.pool_index() else { return Ok(()) };
+        let Ok(called) = self.class.class.pool().member(index) else { return Ok(()) };
+        let (class, name) = (&*called.class, &*called.name);
+        // These methods of Object are final: whatever class the instruction names, it means them.
+        match (instr.opcode, name, &*called.descriptor) {
+            (op::INVOKEVIRTUAL, "wait", "()V") => {
+                self.divert(instr, What::Wait, "wait", "(Ljava/lang/Object;I)V")
+            }
+            (op::INVOKEVIRTUAL, "wait", "(J)V") => {
+                self.divert(instr, What::Wait, "wait", "(Ljava/lang/Object;JI)V")
+            }
+            (op::INVOKEVIRTUAL, "wait", "(JI)V") => {
+                self.divert(instr, What::Wait, "wait", "(Ljava/lang/Object;JII)V")
+            }
+            (op::INVOKEVIRTUAL, "notify", "()V") => {
+                self.divert(instr, What::Notify, "notify", "(Ljava/lang/Object;I)V")
+            }
+            (op::INVOKEVIRTUAL, "notifyAll", "()V") => {
+                self.divert(instr, What::Notify, "notifyAll", "(Ljava/lang/Object;I)V")
+            }
+            // The order of immutable sets and maps hangs on the moment at which the JVM was started.
+            (op::INVOKESTATIC, "nanoTime", "()J")
+                if self.class.class.name() == "java/util/ImmutableCollections" =>
+            {
+                let probe = self.probe("salt", "()J")?;
+                self.replace(instr.pc, Snippet::new().invokestatic(probe));
+                Ok(())
+            }
+            (op::INVOKESTATIC, "nanoTime" | "currentTimeMillis", "()J")
+                if class == "java/lang/System" && self.class.class.name() != "java/lang/Thread" =>
+            {
+                let probe = self.probe(name, "()J")?;
+                self.replace(instr.pc, Snippet::new().invokestatic(probe));
+                Ok(())
+            }
+            (op::INVOKESTATIC, "getNanoTimeAdjustment", "(J)J")
+                if class == "jdk/internal/misc/VM" =>
+            {
+                let probe = self.probe("nanoTimeAdjustment", "(J)J")?;
+                self.replace(instr.pc, Snippet::new().invokestatic(probe));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Calls a probe instead, with the same arguments and the site.
+    fn divert(
+        &mut self,
+        instr: &Instr<'a>,
+        what: What,
+        name: &str,
+        descriptor: &str,
+    ) -> Result<(), RewriteError> {
+        let site = self.site(instr.pc, what);
+        self.planned(instr.pc, site)?;
+        let code = self.tell(Snippet::new(), site, name, descriptor)?;
+        self.replace(instr.pc, code);
+        Ok(())
+    }
+}

@@ -1,0 +1,316 @@
+package java.lang;
+
+import jdk.internal.misc.Unsafe;
+
+/**
+ * The half of the Untorn agent that runs inside of the program: what rewritten classes call.
+ *
+ * <p>Exactly one controlled thread runs at a time; it holds the token and is {@link #owner}. Its events go
+ * into one off-heap buffer, {@link #RECORD} bytes each, and native code is entered only when the address
+ * {@link #pos} reaches {@link #limit}: the buffer is full, or it is time to let another thread run. So "run for n
+ * events" costs nothing but the value of {@code limit}. Threads that are not controlled (the JVM's own) are
+ * never the owner, and their probes do nothing.
+ *
+ * <p>Probes of accesses come <em>after</em> the access: the thread can only lose the token after an event, so
+ * the order of records is the order of accesses.
+ *
+ * <p>The class lives in {@code java.lang} because classes of the boot loader must be able to call it before
+ * modules exist; it is defined before any Java code runs and therefore has no static initialiser. Whatever it
+ * calls before {@link #owner} is set must not need one either.
+ */
+public final class UntornProbe {
+    private static final long RECORD = 24;
+
+    /** The thread that has the token and is recorded; null before the program begins and after it ended. */
+    static Thread owner;
+    /** Number of the owner, counted from 1: what it writes into the words of locks that it holds. */
+    static int self;
+    /** Where the next record goes, and the address at which native code wants to be asked. */
+    static long pos;
+    static long limit;
+    /** Branches of the owner since its last record. */
+    static int branches;
+    /** After that many branches without an event the thread is taken to spin. */
+    static int spin;
+    /** One word for each object number: number of the owner (high half) and depth (low half); 0 is free. */
+    static long locks;
+    /** While positive the owner keeps the token (it runs a class initialiser). */
+    static int quiet;
+    /** The thread that has the token but is not recorded (it loads a class), and how often it said so. */
+    static Thread silent;
+    static int depth;
+    /** How many controlled threads lost the token while they were blocked outside of our sight. */
+    static int away;
+
+    private UntornProbe() {}
+
+    // ---- fields: reads and writes alike, the site tells which ----
+
+    public static void field(Object object, int value, int site) {
+        if (here()) put(site, System.identityHashCode(object), value, 0);
+    }
+
+    public static void field(Object object, long value, int site) {
+        if (here()) put(site, System.identityHashCode(object), value, 0);
+    }
+
+    public static void field(Object object, float value, int site) {
+        if (here()) put(site, System.identityHashCode(object), Float.floatToRawIntBits(value), 0);
+    }
+
+    public static void field(Object object, double value, int site) {
+        if (here()) put(site, System.identityHashCode(object), Double.doubleToRawLongBits(value), 0);
+    }
+
+    public static void field(Object object, Object value, int site) {
+        if (here()) put(site, System.identityHashCode(object), System.identityHashCode(value), 0);
+    }
+
+    // ---- static fields ----
+
+    public static void global(int value, int site) {
+        if (here()) put(site, 0, value, 0);
+    }
+
+    public static void global(long value, int site) {
+        if (here()) put(site, 0, value, 0);
+    }
+
+    public static void global(float value, int site) {
+        if (here()) put(site, 0, Float.floatToRawIntBits(value), 0);
+    }
+
+    public static void global(double value, int site) {
+        if (here()) put(site, 0, Double.doubleToRawLongBits(value), 0);
+    }
+
+    public static void global(Object value, int site) {
+        if (here()) put(site, 0, System.identityHashCode(value), 0);
+    }
+
+    // ---- elements of arrays ----
+
+    public static void element(Object array, int index, int value, int site) {
+        if (here()) put(site, System.identityHashCode(array), value, index);
+    }
+
+    public static void element(Object array, int index, long value, int site) {
+        if (here()) put(site, System.identityHashCode(array), value, index);
+    }
+
+    public static void element(Object array, int index, float value, int site) {
+        if (here()) put(site, System.identityHashCode(array), Float.floatToRawIntBits(value), index);
+    }
+
+    public static void element(Object array, int index, double value, int site) {
+        if (here()) put(site, System.identityHashCode(array), Double.doubleToRawLongBits(value), index);
+    }
+
+    public static void element(Object array, int index, Object value, int site) {
+        if (here()) put(site, System.identityHashCode(array), System.identityHashCode(value), index);
+    }
+
+    // ---- monitors ----
+
+    /** Before a monitor is entered: waits, in the scheduler, until it is free. */
+    public static void enter(Object object, int site) {
+        if (object == null || !here()) return;
+        int id = System.identityHashCode(object);
+        Unsafe unsafe = Unsafe.getUnsafe();
+        long word = locks + ((long) id << 3);
+        long held = unsafe.getLong(word);
+        if (held == 0) {
+            unsafe.putLong(word, (long) self << 32 | 1);
+        } else if ((int) (held >>> 32) == self) {
+            unsafe.putLong(word, held + 1);
+        } else {
+            contended(id, site);
+        }
+        put(site, id, 0, 0);
+    }
+
+    /** After a monitor was left. */
+    public static void exit(Object object, int site) {
+        if (!here()) return;
+        int id = System.identityHashCode(object);
+        Unsafe unsafe = Unsafe.getUnsafe();
+        long word = locks + ((long) id << 3);
+        long held = unsafe.getLong(word);
+        if ((int) (held >>> 32) != self) return; // entered before the program began
+        unsafe.putLong(word, (int) held == 1 ? 0 : held - 1);
+        put(site, id, 0, 0);
+    }
+
+    /** In place of {@code object.notify()} and {@code object.notifyAll()}. */
+    public static void notify(Object object, int site) {
+        object.notify(); // throws if the monitor is not ours, and wakes threads that are not controlled
+        if (here()) notified(System.identityHashCode(object), false, site);
+    }
+
+    public static void notifyAll(Object object, int site) {
+        object.notifyAll();
+        if (here()) notified(System.identityHashCode(object), true, site);
+    }
+
+    /** In place of {@code object.wait(…)}: the native method behind it asks the scheduler and wants to know the place. */
+    public static void wait(Object object, int site) throws InterruptedException {
+        waitingAt(site);
+        object.wait();
+    }
+
+    public static void wait(Object object, long millis, int site) throws InterruptedException {
+        waitingAt(site);
+        object.wait(millis);
+    }
+
+    public static void wait(Object object, long millis, int nanos, int site) throws InterruptedException {
+        waitingAt(site);
+        object.wait(millis, nanos);
+    }
+
+    private static void waitingAt(int site) {
+        if (here()) waitSite(site);
+    }
+
+    /** Before {@code Thread.join} returns. */
+    public static void joined(Thread thread) {
+        if (here()) hasJoined(thread);
+    }
+
+    // ---- methods and blocks ----
+
+    /** A method begins or ends, or a block that is meant to be atomic; the site tells which. */
+    public static void mark(Object receiver, int site) {
+        if (here()) put(site, System.identityHashCode(receiver), 0, 0);
+    }
+
+    public static void mark(int site) {
+        if (here()) put(site, 0, 0, 0);
+    }
+
+    /** Before a conditional branch or a switch. */
+    public static void branch() {
+        Thread thread = owner;
+        if (thread != null && thread == Thread.currentThread() && ++branches >= spin) spinning();
+    }
+
+    /** A class initialiser begins: other threads may need the class, so the thread keeps the token. */
+    public static void beginInitialiser(int site) {
+        if (here()) {
+            quiet++;
+            put(site, 0, 0, 0);
+        }
+    }
+
+    public static void endInitialiser(int site) {
+        if (here()) {
+            if (quiet > 0) quiet--;
+            put(site, 0, 0, 0);
+        }
+    }
+
+    /** A part of the JDK's own machinery begins, such as loading a class: not recorded, not interrupted. */
+    public static void hush() {
+        Thread thread = owner;
+        if (thread == null) {
+            if (silent != null && silent == Thread.currentThread()) depth++;
+        } else if (thread == Thread.currentThread()) {
+            owner = null;
+            silent = thread;
+            depth = 1;
+        }
+    }
+
+    public static void unhush() {
+        Thread thread = silent;
+        if (thread != null && thread == Thread.currentThread() && --depth == 0) {
+            silent = null;
+            owner = thread;
+        }
+    }
+
+    // ---- time ----
+
+    public static long nanoTime() {
+        return here() ? virtualNanos() : System.nanoTime();
+    }
+
+    public static long currentTimeMillis() {
+        return here() ? virtualMillis() : System.currentTimeMillis();
+    }
+
+    /** In place of the moment from which the order of immutable collections is derived: any constant will do. */
+    public static long salt() {
+        return 1;
+    }
+
+    /** In place of the method behind {@code Instant.now()}: nanoseconds since {@code seconds} of the epoch. */
+    public static long nanoTimeAdjustment(long seconds) {
+        if (!here()) return jdk.internal.misc.VM.getNanoTimeAdjustment(seconds);
+        return (virtualMillis() - seconds * 1000) * 1_000_000;
+    }
+
+    // ---- the launcher ----
+
+    /** The main class is known and the program is about to begin. */
+    public static void programBegins() {
+        begin();
+    }
+
+    // ---- the ways in ----
+
+    /** Whether the current thread has the token and is recorded. */
+    private static boolean here() {
+        Thread thread = owner;
+        if (thread == null) return away != 0 && comeBack();
+        return thread == Thread.currentThread() || (away != 0 && comeBack());
+    }
+
+    private static void put(int site, int object, long value, int index) {
+        Unsafe unsafe = Unsafe.getUnsafe();
+        long to = pos;
+        unsafe.putLong(to, (long) object << 32 | site & 0xffffffffL);
+        unsafe.putLong(to + 8, value);
+        unsafe.putLong(to + 16, (long) branches << 32 | index & 0xffffffffL);
+        branches = 0;
+        to += RECORD;
+        pos = to;
+        if (to >= limit) turn();
+    }
+
+    /** Called once by the agent. That {@code init} has a caller of the boot loader keeps the JVM from complaining. */
+    static void setUp() {
+        init();
+    }
+
+    /** Found by name in the agent's library; registers the other native methods. */
+    private static native void init();
+
+    private static native void begin();
+
+    /** The limit is reached: a full buffer, or the end of the turn. */
+    private static native void turn();
+
+    private static native void spinning();
+
+    private static native boolean comeBack();
+
+    private static native void contended(int id, int site);
+
+    private static native void notified(int id, boolean all, int site);
+
+    private static native void waitSite(int site);
+
+    private static native void hasJoined(Thread thread);
+
+    private static native long virtualNanos();
+
+    private static native long virtualMillis();
+
+    /** Before an event that the plan names: may hold the thread until it is due. */
+    public static void planned(int site) {
+        if (here()) atSite(site);
+    }
+
+    private static native void atSite(int site);
+}

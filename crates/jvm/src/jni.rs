@@ -1,0 +1,211 @@
+//! The few JNI functions that the agent needs, each checked, none of them panicking.
+//!
+//! A [`Jni`] is only ever made from the environment that the JVM handed to the current thread, and
+//! never outlives the call in which it was handed out; every reference that is passed here comes from
+//! the JVM in that same call or is a global reference. That is what the `unsafe` blocks rest on.
+#![allow(unsafe_code)]
+
+use std::ffi::CStr;
+
+use jvmti_bindings::sys::jni::{
+    JNI_FALSE, JNIEnv, JNINativeInterface_, JNINativeMethod, jboolean, jclass, jfieldID, jint,
+    jlong, jmethodID, jobject, jvalue,
+};
+
+/// The JNI environment of the current thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Jni(*mut JNIEnv);
+
+impl Jni {
+    /// # Safety
+    /// `env` is the environment of the current thread.
+    pub(crate) unsafe fn new(env: *mut JNIEnv) -> Self {
+        Self(env)
+    }
+
+    fn table(&self) -> &JNINativeInterface_ {
+        // SAFETY: the environment is valid in the current thread, see above.
+        unsafe { &**self.0 }
+    }
+
+    /// Defines a class in the boot loader.
+    pub(crate) fn define_boot_class(self, name: &CStr, bytes: &[u8]) -> Option<jclass> {
+        let length = jint::try_from(bytes.len()).ok()?;
+        let data = bytes.as_ptr().cast();
+        // SAFETY: the bytes live through the call, which copies them.
+        let class = unsafe {
+            (self.table().DefineClass)(self.0, name.as_ptr(), std::ptr::null_mut(), data, length)
+        };
+        self.checked(class)
+    }
+
+    pub(crate) fn find_class(self, name: &CStr) -> Option<jclass> {
+        // SAFETY: see the module.
+        let class = unsafe { (self.table().FindClass)(self.0, name.as_ptr()) };
+        self.checked(class)
+    }
+
+    pub(crate) fn static_field(self, class: jclass, name: &CStr, kind: &CStr) -> Option<jfieldID> {
+        // SAFETY: see the module.
+        let id =
+            unsafe { (self.table().GetStaticFieldID)(self.0, class, name.as_ptr(), kind.as_ptr()) };
+        self.checked(id)
+    }
+
+    pub(crate) fn method(self, class: jclass, name: &CStr, kind: &CStr) -> Option<jmethodID> {
+        // SAFETY: see the module.
+        let id = unsafe { (self.table().GetMethodID)(self.0, class, name.as_ptr(), kind.as_ptr()) };
+        self.checked(id)
+    }
+
+    pub(crate) fn static_method(
+        self,
+        class: jclass,
+        name: &CStr,
+        kind: &CStr,
+    ) -> Option<jmethodID> {
+        // SAFETY: see the module.
+        let id = unsafe {
+            (self.table().GetStaticMethodID)(self.0, class, name.as_ptr(), kind.as_ptr())
+        };
+        self.checked(id)
+    }
+
+    /// A pointer that is null after an exception, which is cleared.
+    fn checked(self, pointer: jobject) -> Option<jobject> {
+        let failed = self.clear_exception();
+        (!failed && !pointer.is_null()).then_some(pointer)
+    }
+
+    /// Whether an exception was pending; it no longer is.
+    pub(crate) fn clear_exception(self) -> bool {
+        let pending = self.has_exception();
+        if pending {
+            // SAFETY: see the module.
+            unsafe { (self.table().ExceptionClear)(self.0) };
+        }
+        pending
+    }
+
+    pub(crate) fn has_exception(self) -> bool {
+        // SAFETY: see the module.
+        unsafe { (self.table().ExceptionCheck)(self.0) != JNI_FALSE }
+    }
+
+    pub(crate) fn get_long(self, class: jclass, field: jfieldID) -> jlong {
+        // SAFETY: the field is a static long of that class.
+        unsafe { (self.table().GetStaticLongField)(self.0, class, field) }
+    }
+
+    pub(crate) fn set_long(self, class: jclass, field: jfieldID, value: jlong) {
+        // SAFETY: the field is a static long of that class.
+        unsafe { (self.table().SetStaticLongField)(self.0, class, field, value) }
+    }
+
+    pub(crate) fn get_int(self, class: jclass, field: jfieldID) -> jint {
+        // SAFETY: the field is a static int of that class.
+        unsafe { (self.table().GetStaticIntField)(self.0, class, field) }
+    }
+
+    pub(crate) fn set_int(self, class: jclass, field: jfieldID, value: jint) {
+        // SAFETY: the field is a static int of that class.
+        unsafe { (self.table().SetStaticIntField)(self.0, class, field, value) }
+    }
+
+    pub(crate) fn get_object(self, class: jclass, field: jfieldID) -> jobject {
+        // SAFETY: the field is a static reference of that class.
+        unsafe { (self.table().GetStaticObjectField)(self.0, class, field) }
+    }
+
+    pub(crate) fn set_object(self, class: jclass, field: jfieldID, value: jobject) {
+        // SAFETY: the field is a static reference of that class, and `value` null or of its type.
+        unsafe { (self.table().SetStaticObjectField)(self.0, class, field, value) }
+    }
+
+    /// Calls a method without arguments that returns nothing.
+    pub(crate) fn call_static_void(self, class: jclass, method: jmethodID) {
+        let none: [jvalue; 0] = [];
+        // SAFETY: the method is static in that class and takes no arguments.
+        unsafe { (self.table().CallStaticVoidMethodA)(self.0, class, method, none.as_ptr()) }
+    }
+
+    pub(crate) fn call_static_boolean(self, class: jclass, method: jmethodID) -> bool {
+        let none: [jvalue; 0] = [];
+        // SAFETY: the method is static in that class, takes no arguments and returns a boolean.
+        let answer = unsafe {
+            (self.table().CallStaticBooleanMethodA)(self.0, class, method, none.as_ptr())
+        };
+        !self.clear_exception() && answer != JNI_FALSE
+    }
+
+    pub(crate) fn call_boolean(self, object: jobject, method: jmethodID) -> bool {
+        let none: [jvalue; 0] = [];
+        // SAFETY: the method is of the object's class, takes no arguments and returns a boolean.
+        let answer =
+            unsafe { (self.table().CallBooleanMethodA)(self.0, object, method, none.as_ptr()) };
+        !self.clear_exception() && answer != JNI_FALSE
+    }
+
+    /// The `java.lang.Thread` of the current thread.
+    pub(crate) fn current_thread(self) -> Option<jobject> {
+        let class = self.find_class(c"java/lang/Thread")?;
+        let method = self.static_method(class, c"currentThread", c"()Ljava/lang/Thread;")?;
+        let none: [jvalue; 0] = [];
+        // SAFETY: the method is static, takes no arguments and returns an object.
+        let thread =
+            unsafe { (self.table().CallStaticObjectMethodA)(self.0, class, method, none.as_ptr()) };
+        self.checked(thread)
+    }
+
+    pub(crate) fn global_ref(self, object: jobject) -> jobject {
+        // SAFETY: see the module.
+        unsafe { (self.table().NewGlobalRef)(self.0, object) }
+    }
+
+    pub(crate) fn drop_global_ref(self, object: jobject) {
+        // SAFETY: `object` came from `global_ref` and is not used again.
+        unsafe { (self.table().DeleteGlobalRef)(self.0, object) }
+    }
+
+    pub(crate) fn drop_local_ref(self, object: jobject) {
+        // SAFETY: `object` is a local reference of this call and is not used again.
+        unsafe { (self.table().DeleteLocalRef)(self.0, object) }
+    }
+
+    pub(crate) fn is_same(self, a: jobject, b: jobject) -> bool {
+        // SAFETY: see the module.
+        unsafe { (self.table().IsSameObject)(self.0, a, b) != JNI_FALSE }
+    }
+
+    /// Throws a new exception in the current thread, as soon as it returns to Java.
+    pub(crate) fn throw_new(self, class: jclass, message: Option<&CStr>) {
+        let message = message.map_or(std::ptr::null(), CStr::as_ptr);
+        // SAFETY: `class` is a class of throwables.
+        unsafe { (self.table().ThrowNew)(self.0, class, message) };
+    }
+
+    /// Leaves a monitor once; false if the current thread does not own it.
+    pub(crate) fn monitor_exit(self, object: jobject) -> bool {
+        // SAFETY: see the module.
+        let left = unsafe { (self.table().MonitorExit)(self.0, object) } == 0;
+        !self.clear_exception() && left
+    }
+
+    pub(crate) fn monitor_enter(self, object: jobject) {
+        // SAFETY: see the module.
+        unsafe { (self.table().MonitorEnter)(self.0, object) };
+    }
+
+    pub(crate) fn register_natives(self, class: jclass, methods: &[JNINativeMethod]) -> bool {
+        // SAFETY: names and functions are static, and each function has its method's signature.
+        let code = unsafe {
+            (self.table().RegisterNatives)(self.0, class, methods.as_ptr(), methods.len() as jint)
+        };
+        !self.clear_exception() && code == 0
+    }
+}
+
+/// What a native method returns for a Java `boolean`.
+pub(crate) fn java_bool(value: bool) -> jboolean {
+    jboolean::from(value)
+}

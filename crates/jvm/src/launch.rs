@@ -1,0 +1,137 @@
+//! Starts a Java program under the agent.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::config::{Config, Progress};
+
+/// The file name of the agent.
+pub const LIBRARY: &str = "libuntorn_jvm.so";
+
+/// Why a program cannot be started under the agent.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    #[error("'{0}' is not a Java command")]
+    NotJava(String),
+    #[error("'{0}' was not found")]
+    NoJava(String),
+    #[error("the agent, {LIBRARY}, was not found beside {}", .0.display())]
+    NoAgent(PathBuf),
+    #[error("cannot write {}: {reason}", path.display())]
+    Write { path: PathBuf, reason: String },
+}
+
+/// A program about to be started, and the files through which it talks to its agent. They are removed when this
+/// is dropped.
+#[derive(Debug)]
+pub struct Launch {
+    directory: PathBuf,
+    agent: PathBuf,
+}
+
+impl Launch {
+    /// Finds the agent and makes a place for its files.
+    pub fn prepare() -> Result<Self, LaunchError> {
+        let agent = find_agent()?;
+        let directory = std::env::temp_dir().join(format!("untorn-{}", std::process::id()));
+        let fail = |error: std::io::Error| LaunchError::Write {
+            path: directory.clone(),
+            reason: error.to_string(),
+        };
+        std::fs::create_dir_all(&directory).map_err(fail)?;
+        Ok(Self { directory, agent })
+    }
+
+    pub fn progress_file(&self) -> PathBuf {
+        self.directory.join("progress.json")
+    }
+
+    /// A file of our own with that content.
+    pub fn write(&self, name: &str, content: &[u8]) -> Result<PathBuf, LaunchError> {
+        let path = self.directory.join(name);
+        match std::fs::write(&path, content) {
+            Ok(()) => Ok(path),
+            Err(error) => Err(LaunchError::Write { path, reason: error.to_string() }),
+        }
+    }
+
+    /// The command with the agent in it, and `extra` options of the JVM. The first word must be `java`.
+    pub fn command(
+        &self,
+        words: &[String],
+        config: &Config,
+        extra: &[String],
+    ) -> Result<Command, LaunchError> {
+        let (java, arguments) =
+            words.split_first().ok_or_else(|| LaunchError::NotJava(String::new()))?;
+        if Path::new(java).file_name() != Some(OsStr::new("java")) {
+            return Err(LaunchError::NotJava(java.clone()));
+        }
+        if find_program(java).is_none() {
+            return Err(LaunchError::NoJava(java.clone()));
+        }
+        let text = serde_json::to_vec(config).unwrap_or_default();
+        let path = self.write("config.json", &text)?;
+        let mut option = OsString::from("-agentpath:");
+        option.push(&self.agent);
+        option.push("=");
+        option.push(path);
+        let mut command = Command::new(java);
+        command.arg(option).args(jvm_options(config)).args(extra).args(arguments);
+        Ok(command)
+    }
+
+    /// What the agent last said; `None` if it said nothing.
+    pub fn progress(&self) -> Option<Progress> {
+        let text = std::fs::read(self.progress_file()).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+}
+
+impl Drop for Launch {
+    fn drop(&mut self) {
+        // Left-overs in the directory for temporary files do no harm.
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+fn jvm_options(config: &Config) -> Vec<String> {
+    let mut options = vec![
+        // Identities of objects become small numbers in the order in which they are asked for.
+        "-XX:+UnlockExperimentalVMOptions".to_owned(),
+        "-XX:hashCode=3".to_owned(),
+        // Probes make methods longer; the JVM would no longer compile the longest.
+        "-XX:-DontCompileHugeMethods".to_owned(),
+    ];
+    if config.pin {
+        // Controlled threads share a processor, which is not to be seen by the program.
+        let count = std::thread::available_parallelism().map_or(1, usize::from);
+        options.push(format!("-XX:ActiveProcessorCount={count}"));
+    }
+    options
+}
+
+/// Beside the executable, where `cargo` and an installation put it.
+fn find_agent() -> Result<PathBuf, LaunchError> {
+    if let Some(path) = std::env::var_os("UNTORN_AGENT").map(PathBuf::from) {
+        return if path.is_file() { Ok(path) } else { Err(LaunchError::NoAgent(path)) };
+    }
+    let exe = std::env::current_exe().unwrap_or_default();
+    let beside = exe.parent().unwrap_or(Path::new(""));
+    [".", "deps", "..", "../lib/untorn"]
+        .iter()
+        .map(|place| beside.join(place).join(LIBRARY))
+        .find(|path| path.is_file())
+        .and_then(|path| path.canonicalize().ok())
+        .ok_or(LaunchError::NoAgent(exe))
+}
+
+/// Where a command is found, as a shell would look for it.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|path| path.is_file());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|place| place.join(name)).find(|path| path.is_file())
+}

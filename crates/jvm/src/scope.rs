@@ -1,0 +1,182 @@
+//! Which classes are rewritten, and how much of them.
+
+use crate::config::ScopeConfig;
+
+/// How much of a class is told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Depth {
+    /// Nothing: the class is left as it is.
+    Untouched,
+    /// Its monitors, waits and clock readings, because a thread may be stopped while it holds one.
+    Locks,
+    /// Also its fields, arrays, branches.
+    Accesses,
+    /// Also its methods: it belongs to the application.
+    Application,
+}
+
+/// Where a class comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// The boot loader: the JDK itself.
+    Boot,
+    /// Some other loader.
+    Elsewhere,
+}
+
+/// The JDK's own classes whose state the program shares through them: collections and string buffers.
+const COLLECTIONS: &[&str] = &[
+    "java/util/Abstract*",
+    "java/util/Array*",
+    "java/util/BitSet*",
+    "java/util/Collections*",
+    "java/util/Hash*",
+    "java/util/IdentityHashMap*",
+    "java/util/ImmutableCollections*",
+    "java/util/Linked*",
+    "java/util/PriorityQueue*",
+    "java/util/Stack",
+    "java/util/Tree*",
+    "java/util/Vector*",
+    "java/util/WeakHashMap*",
+    "java/lang/AbstractStringBuilder",
+    "java/lang/StringBuffer",
+    "java/lang/StringBuilder",
+];
+
+/// Never touched: the JVM calls them where Java code cannot run, or our own probes do.
+const UNTOUCHABLE: &[&str] = &[
+    "java/lang/UntornProbe*",
+    "java/lang/Object",
+    "java/lang/System",
+    "java/lang/Float",
+    "java/lang/Double",
+    "java/lang/ref/*",
+    "java/lang/Shutdown",
+    "java/lang/invoke/*",
+    "jdk/internal/misc/*",
+    "jdk/internal/ref/*",
+    "jdk/internal/vm/*",
+    "jdk/internal/reflect/*",
+];
+
+/// Not to be touched either, were it not for methods around which something has to be done.
+const WRAPPED: &[&str] = &["java/lang/invoke/MethodHandleNatives"];
+
+/// Loaders that the JDK brings along belong to it even though they are not the boot loader.
+const PLATFORM: &[&str] = &["java/*", "javax/*", "jdk/*", "sun/*", "com/sun/*"];
+
+#[derive(Debug)]
+pub struct Scope {
+    instrument: Vec<Pattern>,
+    exclude: Vec<Pattern>,
+    atomic: Vec<Pattern>,
+}
+
+impl Scope {
+    pub fn new(config: &ScopeConfig) -> Self {
+        let patterns = |texts: &[String]| {
+            texts.iter().map(|text| Pattern::new(&text.replace('.', "/"))).collect()
+        };
+        Self {
+            instrument: patterns(&config.instrument),
+            exclude: patterns(&config.exclude),
+            atomic: patterns(&config.atomic),
+        }
+    }
+
+    /// How much of the class `name` (`com/acme/Account`) is told.
+    pub fn depth(&self, name: &str, origin: Origin) -> Depth {
+        if any(UNTOUCHABLE, name) && !any(WRAPPED, name) {
+            return Depth::Untouched;
+        }
+        if self.exclude.iter().any(|pattern| pattern.matches(name)) {
+            return Depth::Locks;
+        }
+        let wanted = self.instrument.iter().any(|pattern| pattern.matches(name));
+        match origin {
+            Origin::Elsewhere if !any(PLATFORM, name) => Depth::Application,
+            _ if wanted || any(COLLECTIONS, name) => Depth::Accesses,
+            _ => Depth::Locks,
+        }
+    }
+
+    /// Whether the user lists this method as atomic.
+    pub fn is_atomic(&self, class: &str, method: &str) -> bool {
+        if self.atomic.is_empty() {
+            return false;
+        }
+        let name = format!("{class}/{method}");
+        self.atomic.iter().any(|pattern| pattern.matches(&name))
+    }
+}
+
+fn any(patterns: &[&str], name: &str) -> bool {
+    patterns.iter().any(|pattern| matches(pattern, name))
+}
+
+/// A name in which `*` stands for anything.
+#[derive(Debug)]
+struct Pattern(String);
+
+impl Pattern {
+    fn new(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        matches(&self.0, name)
+    }
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or("");
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    let mut last = first;
+    let mut stars = false;
+    for part in parts {
+        stars = true;
+        last = part;
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    // After the last `*` the rest must end with its part: prefer the latest place for it.
+    if stars { last.is_empty() || name.ends_with(last) } else { rest.is_empty() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        assert!(matches("java/util/Hash*", "java/util/HashMap$Node"));
+        assert!(matches("*/transfer", "com/acme/Bank/transfer"));
+        assert!(matches("com/acme/*", "com/acme/x/Y"));
+        assert!(matches("a*b*c", "aXbYc"));
+        assert!(!matches("a*b*c", "aXcYd"));
+        assert!(!matches("java/util/Stack", "java/util/StackX"));
+        assert!(!matches("*/transfer", "com/acme/Bank/transferAll"));
+    }
+
+    #[test]
+    fn the_application_is_told_in_full_and_the_jdk_by_its_locks() {
+        let scope = Scope::new(&ScopeConfig {
+            exclude: vec!["com.acme.gen.*".to_owned()],
+            instrument: vec!["java.util.concurrent.*".to_owned()],
+            atomic: vec!["com.acme.Bank.transfer".to_owned()],
+        });
+        let depth = |name| scope.depth(name, Origin::Elsewhere);
+        assert_eq!(depth("com/acme/Bank"), Depth::Application);
+        assert_eq!(depth("com/acme/gen/Parser"), Depth::Locks);
+        assert_eq!(scope.depth("java/util/HashMap", Origin::Boot), Depth::Accesses);
+        assert_eq!(scope.depth("java/util/concurrent/Phaser", Origin::Boot), Depth::Accesses);
+        assert_eq!(scope.depth("java/io/PrintStream", Origin::Boot), Depth::Locks);
+        assert_eq!(scope.depth("java/lang/Object", Origin::Boot), Depth::Untouched);
+        assert!(scope.is_atomic("com/acme/Bank", "transfer"));
+        assert!(!scope.is_atomic("com/acme/Bank", "transferAll"));
+    }
+}

@@ -1,0 +1,124 @@
+//! A thread of the agent that looks from outside: is the program still moving? And says so to the command line.
+//!
+//! It takes the token from a thread that is blocked in the operating system where no probe can tell: reading
+//! from a socket, waiting for a process. A thread that merely computes keeps the token; so does one that waits
+//! inside of the JVM for a garbage collection, which looks alike from here except that it sleeps on a futex.
+#![allow(unsafe_code)]
+
+use std::time::{Duration, Instant};
+
+use jvmti_bindings::sys::jni::{JNI_OK, JNIEnv, JavaVM};
+
+use crate::agent::{Agent, guarded};
+use crate::control::Pulse;
+use crate::jni::Jni;
+
+/// How often it looks.
+const TICK: Duration = Duration::from_millis(20);
+/// How often the command line hears of it.
+const REPORT: Duration = Duration::from_millis(200);
+/// A thread that sleeps inside of the JVM that many times longer than our patience is given up, too.
+const LAST_RESORT: u32 = 20;
+
+pub(crate) fn start(agent: &'static Agent) {
+    let body = move || {
+        guarded(|| watch(agent));
+    };
+    // Without it a program that blocks outside hangs until it returns, as it would by itself.
+    let _ = std::thread::Builder::new().name("untorn watchdog".to_owned()).spawn(body);
+}
+
+/// The end of the run, for the command line.
+pub(crate) fn last_word(agent: &Agent) {
+    report(agent);
+}
+
+fn report(agent: &Agent) {
+    let (threads, switches) = match agent.control.core.try_lock() {
+        Ok(core) => (core.slots.len() as u32, core.scheduler.outcome().turns),
+        Err(_) => (0, 0),
+    };
+    agent.control.recorder.write_progress(&agent.config.progress, threads, switches);
+}
+
+fn watch(agent: &'static Agent) {
+    let patience = Duration::from_millis(agent.config.patience_ms);
+    let mut last: Option<(Pulse, Instant)> = None;
+    let mut reported = Instant::now();
+    loop {
+        std::thread::sleep(TICK);
+        if reported.elapsed() >= REPORT {
+            report(agent);
+            reported = Instant::now();
+        }
+        if !agent.control.is_on() {
+            last = None;
+            continue;
+        }
+        let Some(pulse) = agent.control.pulse() else {
+            last = None;
+            continue;
+        };
+        match &last {
+            Some((before, since)) if *before == pulse => {
+                let waited = since.elapsed();
+                if waited >= patience && is_blocked(pulse.tid, waited >= patience * LAST_RESORT) {
+                    steal(agent, &pulse);
+                    last = None;
+                }
+            }
+            _ => last = Some((pulse, Instant::now())),
+        }
+    }
+}
+
+/// Whether the thread sleeps in a system call. Waiting on a futex is what threads inside of the JVM do, too,
+/// and counts only as a last resort.
+fn is_blocked(tid: i32, last_resort: bool) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")) else {
+        return false;
+    };
+    // The name in parentheses may contain anything; the state follows the last one.
+    let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
+    if !matches!(state, Some('S' | 'D')) {
+        return false;
+    }
+    let call = std::fs::read_to_string(format!("/proc/self/task/{tid}/syscall"));
+    let number = call.ok().and_then(|text| text.split(' ').next()?.parse::<i64>().ok());
+    last_resort || number.is_some_and(|number| number != libc::SYS_futex)
+}
+
+/// Takes the token. That needs the JVM's environment, so the thread becomes one of its threads for a moment.
+fn steal(agent: &'static Agent, pulse: &Pulse) {
+    let Some(vm) = agent.vm() else { return };
+    let mut env: *mut JNIEnv = std::ptr::null_mut();
+    // SAFETY: the JVM lives as long as the process; `env` is a place for a pointer.
+    let attached = unsafe {
+        ((**vm).AttachCurrentThreadAsDaemon)(vm, (&raw mut env).cast(), std::ptr::null_mut())
+    };
+    if attached != JNI_OK || env.is_null() {
+        return;
+    }
+    // SAFETY: the environment of the current thread, just made.
+    let jni = unsafe { Jni::new(env) };
+    agent.control.steal(jni, pulse.thread);
+    // SAFETY: attached above.
+    unsafe { ((**vm).DetachCurrentThread)(vm) };
+}
+
+/// The processor that the current thread runs on; `None` if there is only one anyway.
+pub(crate) fn current_processor() -> Option<usize> {
+    let count = std::thread::available_parallelism().map_or(1, usize::from);
+    // SAFETY: has no arguments.
+    let processor = unsafe { libc::sched_getcpu() };
+    usize::try_from(processor).ok().filter(|_| count > 1)
+}
+
+/// A pointer to the JVM that threads may share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vm(pub(crate) *mut JavaVM);
+
+// SAFETY: the JVM's interface may be used from every thread.
+unsafe impl Send for Vm {}
+// SAFETY: as above.
+unsafe impl Sync for Vm {}

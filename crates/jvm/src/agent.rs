@@ -190,6 +190,7 @@ fn ask_for_events(jvmti: Jvmti) -> Result<(), JvmtiFault> {
     wanted.set_can_generate_monitor_events(true);
     wanted.set_can_get_monitor_info(true);
     wanted.set_can_get_line_numbers(true);
+    wanted.set_can_generate_garbage_collection_events(true);
     jvmti.add_capabilities(&wanted)?;
     let mut callbacks = jvmtiEventCallbacks::default();
     callbacks.VMStart = Some(vm_start);
@@ -198,6 +199,8 @@ fn ask_for_events(jvmti: Jvmti) -> Result<(), JvmtiFault> {
     callbacks.ThreadStart = Some(thread_start);
     callbacks.ThreadEnd = Some(thread_end);
     callbacks.ClassFileLoadHook = Some(class_file_load);
+    callbacks.GarbageCollectionStart = Some(collection_start);
+    callbacks.GarbageCollectionFinish = Some(collection_finish);
     callbacks.NativeMethodBind = Some(native_method_bind);
     callbacks.MonitorContendedEnter = Some(monitor_contended_enter);
     callbacks.MonitorContendedEntered = Some(monitor_contended_entered);
@@ -209,6 +212,8 @@ fn ask_for_events(jvmti: Jvmti) -> Result<(), JvmtiFault> {
         sys::JVMTI_EVENT_THREAD_START,
         sys::JVMTI_EVENT_THREAD_END,
         sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK,
+        sys::JVMTI_EVENT_GARBAGE_COLLECTION_START,
+        sys::JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
         sys::JVMTI_EVENT_NATIVE_METHOD_BIND,
         sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
         sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED,
@@ -292,6 +297,14 @@ unsafe extern "system" fn monitor_contended_entered(
     callback(env, |agent, jni| agent.control.contended_entered(jni));
 }
 
+unsafe extern "system" fn collection_start(_: *mut jvmtiEnv) {
+    watchdog::collecting(true);
+}
+
+unsafe extern "system" fn collection_finish(_: *mut jvmtiEnv) {
+    watchdog::collecting(false);
+}
+
 unsafe extern "system" fn native_method_bind(
     _: *mut jvmtiEnv,
     _env: *mut JNIEnv,
@@ -366,7 +379,7 @@ pub unsafe extern "system" fn Java_java_lang_UntornProbe_init(env: *mut JNIEnv, 
         method(c"turn", c"()V", (turn as Plain) as *mut c_void),
         method(c"spinning", c"()V", (spinning as Plain) as *mut c_void),
         method(c"comeBack", c"()Z", come_back as *mut c_void),
-        method(c"contended", c"(II)V", contended as *mut c_void),
+        method(c"contended", c"(Ljava/lang/Object;II)V", contended as *mut c_void),
         method(c"notified", c"(IZI)V", notified as *mut c_void),
         method(c"waitSite", c"(I)V", (wait_site as Int) as *mut c_void),
         method(c"hasJoined", c"(Ljava/lang/Thread;)V", has_joined as *mut c_void),
@@ -406,8 +419,16 @@ unsafe extern "system" fn come_back(env: *mut JNIEnv, _: jclass) -> jboolean {
     java_bool(back)
 }
 
-unsafe extern "system" fn contended(env: *mut JNIEnv, _: jclass, lock: jint, site: jint) {
-    callback(env, |agent, jni| agent.control.contended(jni, unsigned(lock), unsigned(site)));
+unsafe extern "system" fn contended(
+    env: *mut JNIEnv,
+    _: jclass,
+    object: jobject,
+    lock: jint,
+    site: jint,
+) {
+    callback(env, |agent, jni| {
+        agent.control.contended(jni, object, unsigned(lock), unsigned(site));
+    });
 }
 
 unsafe extern "system" fn notified(

@@ -103,6 +103,11 @@ impl Control {
         (self.core().scheduler.current() == Some(me)).then_some(me)
     }
 
+    /// The same, for a thread that is about to do something: if it lost the token outside, it gets it back first.
+    pub(crate) fn present(&self, jni: Jni) -> Option<ThreadId> {
+        self.holder().or_else(|| self.come_back(jni).then(me).flatten())
+    }
+
     pub(crate) fn probe(&self) -> Option<&Probe> {
         self.probe.get()
     }
@@ -167,7 +172,7 @@ impl Control {
         if core.counted >= core.buffer.end() {
             self.next_buffer(jni, &mut core, me);
         }
-        if core.left == 0 && probe.quiet(jni) {
+        if core.left == 0 && probe.keeps_token(jni) {
             core.left = GRACE;
         }
         if core.left > 0 {
@@ -246,7 +251,9 @@ impl Control {
                 Err(_) => return Resumed::Free,
                 Ok(Waited::Turn) => {
                     let mut core = self.core();
-                    return Resumed::Turn(self.take(jni, &mut core, me));
+                    if core.granted.is_some_and(|turn| turn.thread == me) {
+                        return Resumed::Turn(self.take(jni, &mut core, me));
+                    }
                 }
                 Ok(Waited::TimedOut) => {
                     looks += 1;
@@ -264,6 +271,10 @@ impl Control {
             return;
         }
         if let Some(deadlock) = core.stuck.take() {
+            if self.amend(jni, &mut core, &deadlock) {
+                self.kick(&mut core);
+                return;
+            }
             // A thread that is not ours may still help, unless the threads wait for each other.
             if deadlock.certain || looks >= 10 {
                 self.report_deadlock(jni, core, &deadlock);
@@ -305,7 +316,7 @@ impl Control {
             drop(core);
             self.stay();
         }
-        if core.scheduler.current() != Some(me) || probe.quiet(jni) {
+        if core.scheduler.current() != Some(me) || probe.keeps_token(jni) {
             probe.take_branches(jni);
             return;
         }

@@ -68,11 +68,20 @@ const UNKNOWN: Meaning = Meaning {
 };
 
 /// What is known of an object.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Object {
     /// By order of first occurrence, from 1; 0 if it has not occurred.
     number: u32,
     lock: Option<LockId>,
+    /// Who holds its monitor, and how deep, as far as the trace tells.
+    holder: ThreadId,
+    depth: u32,
+}
+
+impl Default for Object {
+    fn default() -> Self {
+        Self { number: 0, lock: None, holder: ThreadId(0), depth: 0 }
+    }
 }
 
 pub struct Converter {
@@ -94,6 +103,10 @@ pub struct Converter {
     vars: VarMap,
     /// Open blocks of each thread.
     open: Vec<Vec<LabelId>>,
+    /// Objects whose monitors each thread holds.
+    held: Vec<Vec<u32>>,
+    /// How deep waiting threads hold the monitor that they wait on.
+    waiting: FxHashMap<(ThreadId, u32), u32>,
     /// Ends without their beginnings: exceptions that the JVM threw inside of a probe.
     pub unmatched: u64,
 }
@@ -119,6 +132,8 @@ impl Converter {
             array_names: FxHashMap::default(),
             vars: VarMap::default(),
             open: Vec::new(),
+            held: Vec::new(),
+            waiting: FxHashMap::default(),
             unmatched: 0,
         }
     }
@@ -147,6 +162,7 @@ impl Converter {
             drop(names);
             self.tables.threads.push(&name);
             self.open.push(Vec::new());
+            self.held.push(Vec::new());
         }
     }
 
@@ -172,11 +188,25 @@ impl Converter {
                     tell(Op::Begin { label });
                 }
                 let lock = self.lock(record.object, &meaning);
-                tell(Op::Acquire { lock, hold: Hold::Exclusive });
+                self.acquire(thread, record.object, lock, out);
+                out.push(Event::new(
+                    thread,
+                    Op::Acquire { lock, hold: Hold::Exclusive },
+                    meaning.site,
+                ));
             }
             Told::Exit { block } => {
                 let lock = self.lock(record.object, &meaning);
-                tell(Op::Release { lock, hold: Hold::Exclusive });
+                let object = self.object(record.object);
+                if object.holder == thread && object.depth > 0 {
+                    object.depth -= 1;
+                    if object.depth == 0 {
+                        self.let_go(thread, record.object);
+                    }
+                    tell(Op::Release { lock, hold: Hold::Exclusive });
+                } else {
+                    self.unmatched += 1;
+                }
                 if block {
                     self.end(thread, label, meaning.site, out);
                 }
@@ -194,6 +224,22 @@ impl Converter {
             }
             Told::End | Told::EndInitialiser => self.end(thread, label, meaning.site, out),
         }
+    }
+
+    /// Notes who holds a monitor. If somebody else did, by the trace, that thread's exits were lost in a stack
+    /// overflow: they are made up for.
+    fn acquire(&mut self, thread: ThreadId, identity: u32, lock: LockId, out: &mut Vec<Event>) {
+        let object = self.object(identity);
+        if object.holder == thread && object.depth > 0 {
+            object.depth += 1;
+            return;
+        }
+        let (holder, lost) = (object.holder, object.depth);
+        (object.holder, object.depth) = (thread, 1);
+        self.held[thread.index()].push(identity);
+        let release = Op::Release { lock, hold: Hold::Exclusive };
+        out.extend((0..lost).map(|_| Event::new(holder, release, SiteId::NONE)));
+        self.unmatched += u64::from(lost);
     }
 
     /// Ends a block, and those inside of it that were left without a word.
@@ -220,7 +266,8 @@ impl Converter {
             }
             special::JOIN => {
                 self.know_thread(child);
-                tell(Op::Join { child });
+                self.settle(child, out);
+                out.push(Event::new(thread, Op::Join { child }, site));
             }
             special::WAIT
             | special::RESUME
@@ -228,6 +275,12 @@ impl Converter {
             | special::NOTIFY_ALL
             | special::REQUEST => {
                 let lock = self.lock(record.object, &UNKNOWN);
+                match record.site {
+                    special::WAIT => self.waits(thread, record.object),
+                    special::RESUME => self.resumes(thread, record.object, lock, out),
+                    _ => {}
+                }
+                let mut tell = |op| out.push(Event::new(thread, op, site));
                 tell(match record.site {
                     special::WAIT => Op::Wait { lock },
                     special::RESUME => Op::Resume { lock },
@@ -248,6 +301,46 @@ impl Converter {
             }
             _ => {}
         }
+    }
+
+    /// Monitors are mostly left in the opposite order of being entered.
+    fn let_go(&mut self, thread: ThreadId, identity: u32) {
+        let held = &mut self.held[thread.index()];
+        if let Some(at) = held.iter().rposition(|&other| other == identity) {
+            held.remove(at);
+        }
+    }
+
+    /// A thread has ended: what it still holds or has open was left in a stack overflow.
+    fn settle(&mut self, thread: ThreadId, out: &mut Vec<Event>) {
+        for identity in std::mem::take(&mut self.held[thread.index()]) {
+            let object = self.object(identity);
+            if object.holder != thread || object.depth == 0 {
+                continue;
+            }
+            let lost = std::mem::take(&mut object.depth);
+            let Some(lock) = object.lock else { continue };
+            let release = Op::Release { lock, hold: Hold::Exclusive };
+            out.extend((0..lost).map(|_| Event::new(thread, release, SiteId::NONE)));
+            self.unmatched += u64::from(lost);
+        }
+        for label in std::mem::take(&mut self.open[thread.index()]).into_iter().rev() {
+            out.push(Event::new(thread, Op::End { label }, SiteId::NONE));
+            self.unmatched += 1;
+        }
+    }
+
+    /// A waiting thread keeps its depth for later.
+    fn waits(&mut self, thread: ThreadId, object: u32) {
+        let depth = std::mem::take(&mut self.object(object).depth);
+        self.let_go(thread, object);
+        self.waiting.insert((thread, object), depth);
+    }
+
+    fn resumes(&mut self, thread: ThreadId, object: u32, lock: LockId, out: &mut Vec<Event>) {
+        let depth = self.waiting.remove(&(thread, object)).unwrap_or(1);
+        self.acquire(thread, object, lock, out);
+        self.object(object).depth = depth;
     }
 
     fn name_of_thread(&mut self, thread: ThreadId) -> String {

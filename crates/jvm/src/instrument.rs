@@ -136,7 +136,8 @@ impl Rewriter {
                 tally.application_methods += rewritten;
             }
             Depth::Accesses => tally.library_classes += 1,
-            Depth::Locks | Depth::Untouched => tally.lock_classes += 1,
+            Depth::Locks => tally.lock_classes += 1,
+            Depth::Untouched | Depth::Initialiser => {}
         }
         tally.skipped_methods += skipped.len() as u64;
         for (index, reason) in skipped {
@@ -192,7 +193,9 @@ impl<'r, 'a> ClassEdit<'r, 'a> {
         };
         let mut edit = MethodPass { class: self, index, id, method, code, scratch: None, edits: 0 };
         edit.wraps(&instrs)?;
-        edit.instructions(&instrs)?;
+        if edit.class.depth >= Depth::Locks {
+            edit.instructions(&instrs)?;
+        }
         if edit.edits > 0 {
             self.editor.method(index).grow_stack(STACK);
             self.touched = true;

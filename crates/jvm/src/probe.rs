@@ -16,6 +16,7 @@ pub(crate) struct Probe {
     spin: jfieldID,
     locks: jfieldID,
     quiet: jfieldID,
+    spare: jfieldID,
     silent: jfieldID,
     depth: jfieldID,
     away: jfieldID,
@@ -50,6 +51,7 @@ impl Probe {
             spin: jni.static_field(class, c"spin", c"I")?,
             locks: jni.static_field(class, c"locks", c"J")?,
             quiet: jni.static_field(class, c"quiet", c"I")?,
+            spare: jni.static_field(class, c"spare", c"I")?,
             silent: jni.static_field(class, c"silent", thread)?,
             depth: jni.static_field(class, c"depth", c"I")?,
             away: jni.static_field(class, c"away", c"I")?,
@@ -80,8 +82,13 @@ impl Probe {
         jni.set_int(self.class, self.away, threads as i32);
     }
 
-    pub(crate) fn quiet(&self, jni: Jni) -> bool {
-        jni.get_int(self.class, self.quiet) > 0
+    /// Whether the owner must keep the token for now.
+    pub(crate) fn keeps_token(&self, jni: Jni) -> bool {
+        let spare = jni.get_int(self.class, self.spare) > 0;
+        if spare {
+            jni.set_int(self.class, self.spare, 0);
+        }
+        spare || jni.get_int(self.class, self.quiet) > 0
     }
 
     /// The branches since the last record, which are now counted.
@@ -89,6 +96,18 @@ impl Probe {
         let branches = jni.get_int(self.class, self.branches);
         jni.set_int(self.class, self.branches, 0);
         branches.max(0).cast_unsigned()
+    }
+
+    /// Stops recording for a moment. Gives who was recorded, for [`Probe::unsilence`].
+    pub(crate) fn silence(&self, jni: Jni) -> jobject {
+        let owner = jni.get_object(self.class, self.owner);
+        jni.set_object(self.class, self.owner, std::ptr::null_mut());
+        owner
+    }
+
+    pub(crate) fn unsilence(&self, jni: Jni, owner: jobject) {
+        jni.set_object(self.class, self.owner, owner);
+        jni.drop_local_ref(owner);
     }
 
     /// Nobody is recorded.

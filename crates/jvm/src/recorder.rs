@@ -185,6 +185,7 @@ impl Writing {
             put("turns", outcome.turns.into());
             put("stolen", tally.stolen.into());
             put("contended", tally.contended.into());
+            put("amended", tally.amended.into());
             put("uncontrolled_threads", tally.uncontrolled.into());
             if outcome.of > 0 {
                 put("followed", outcome.followed.into());

@@ -7,6 +7,8 @@ use crate::config::ScopeConfig;
 pub enum Depth {
     /// Nothing: the class is left as it is.
     Untouched,
+    /// Only that a thread must not be stopped while it initialises the class: others may need it.
+    Initialiser,
     /// Its monitors, waits and clock readings, because a thread may be stopped while it holds one.
     Locks,
     /// Also its fields, arrays, branches.
@@ -51,6 +53,11 @@ const UNTOUCHABLE: &[&str] = &[
     "java/lang/System",
     "java/lang/Float",
     "java/lang/Double",
+    "jdk/internal/misc/Unsafe",
+];
+
+/// The JDK's machinery: what it does is not the program's doing.
+const MACHINERY: &[&str] = &[
     "java/lang/ref/*",
     "java/lang/Shutdown",
     "java/lang/invoke/*",
@@ -58,10 +65,8 @@ const UNTOUCHABLE: &[&str] = &[
     "jdk/internal/ref/*",
     "jdk/internal/vm/*",
     "jdk/internal/reflect/*",
+    "sun/launcher/*",
 ];
-
-/// Not to be touched either, were it not for methods around which something has to be done.
-const WRAPPED: &[&str] = &["java/lang/invoke/MethodHandleNatives"];
 
 /// Loaders that the JDK brings along belong to it even though they are not the boot loader.
 const PLATFORM: &[&str] = &["java/*", "javax/*", "jdk/*", "sun/*", "com/sun/*"];
@@ -87,8 +92,11 @@ impl Scope {
 
     /// How much of the class `name` (`com/acme/Account`) is told.
     pub fn depth(&self, name: &str, origin: Origin) -> Depth {
-        if any(UNTOUCHABLE, name) && !any(WRAPPED, name) {
+        if any(UNTOUCHABLE, name) {
             return Depth::Untouched;
+        }
+        if any(MACHINERY, name) {
+            return Depth::Initialiser;
         }
         if self.exclude.iter().any(|pattern| pattern.matches(name)) {
             return Depth::Locks;

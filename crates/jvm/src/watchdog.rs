@@ -5,6 +5,7 @@
 //! inside of the JVM for a garbage collection, which looks alike from here except that it sleeps on a futex.
 #![allow(unsafe_code)]
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use jvmti_bindings::sys::jni::{JNI_OK, JNIEnv, JavaVM};
@@ -18,7 +19,14 @@ const TICK: Duration = Duration::from_millis(20);
 /// How often the command line hears of it.
 const REPORT: Duration = Duration::from_millis(200);
 /// A thread that sleeps inside of the JVM that many times longer than our patience is given up, too.
-const LAST_RESORT: u32 = 20;
+const LAST_RESORT: u32 = 5;
+
+/// The JVM collects garbage: every thread stands still, and that is no reason to do anything.
+static COLLECTING: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn collecting(now: bool) {
+    COLLECTING.store(now, Ordering::Release);
+}
 
 pub(crate) fn start(agent: &'static Agent) {
     let body = move || {
@@ -55,7 +63,8 @@ fn watch(agent: &'static Agent) {
             last = None;
             continue;
         }
-        let Some(pulse) = agent.control.pulse() else {
+        let pulse = agent.control.pulse().filter(|_| !COLLECTING.load(Ordering::Acquire));
+        let Some(pulse) = pulse else {
             last = None;
             continue;
         };

@@ -3,6 +3,7 @@
 use jvmti_bindings::sys::jni::{jint, jobject};
 use untorn_schedule::{AtSite, Blocker, LockKey, Nanos, Reason, ThreadId, Wake};
 
+use super::core::{Global, Wanted};
 use super::{BUSY, Control, Resumed};
 use crate::buffers::{Record, special};
 use crate::jni::Jni;
@@ -25,19 +26,23 @@ impl Control {
     }
 
     /// The monitor is held by another thread: waits until it is free, and takes it in the model.
-    pub(crate) fn contended(&self, jni: Jni, lock: u32, site: u32) {
-        let Some(me) = self.holder() else { return };
+    pub(crate) fn contended(&self, jni: Jni, object: jobject, lock: u32, site: u32) {
+        let Some(me) = self.present(jni) else { return };
         let mut core = self.core();
         let request = Record { index: site, ..Self::record(special::REQUEST, lock) };
         self.emit(jni, &mut core, me, request);
+        let global = Global(jni.global_ref(object));
+        core.slots[me.index()].wanted = Some(Wanted { lock, object: global });
         core.scheduler.block(me, Blocker::Lock(LockKey(lock.into())));
         if let Resumed::Turn(_) = self.pass(jni, core, me, Reason::Blocked) {
             self.locks.hold(lock, me, 1);
+            self.core().slots[me.index()].wanted = None;
+            jni.drop_global_ref(global.0);
         }
     }
 
     pub(crate) fn notified(&self, jni: Jni, lock: u32, all: bool, site: u32) {
-        let Some(me) = self.holder() else { return };
+        let Some(me) = self.present(jni) else { return };
         let mut core = self.core();
         let kind = if all { special::NOTIFY_ALL } else { special::NOTIFY };
         self.emit(jni, &mut core, me, Record { index: site, ..Self::record(kind, lock) });
@@ -52,7 +57,7 @@ impl Control {
 
     /// `object.wait(millis)`.
     pub(crate) fn wait(&self, jni: Jni, object: jobject, millis: i64) -> Blocked {
-        let Some(me) = self.holder() else { return Blocked::NotOurs };
+        let Some(me) = self.present(jni) else { return Blocked::NotOurs };
         let lock = self.jvmti.identity(object);
         let Some(depth) = self.depth(jni, object, lock, me).filter(|_| millis >= 0) else {
             return Blocked::NotOurs; // The JVM says what is wrong.
@@ -94,7 +99,16 @@ impl Control {
     /// that it never saw contended, and must get back what it counted.
     fn leave_monitor(&self, jni: Jni, object: jobject, lock: u32, depth: u32) -> u32 {
         self.locks.free(lock);
-        (0..depth).take_while(|_| jni.monitor_exit(object)).count() as u32
+        if depth == 1 {
+            return u32::from(jni.monitor_exit(object));
+        }
+        // One exit too many throws, and making an exception is Java code that is not the program's.
+        let silenced = self.probe().map(|probe| (probe, probe.silence(jni)));
+        let entries = (0..depth).take_while(|_| jni.monitor_exit(object)).count() as u32;
+        if let Some((probe, owner)) = silenced {
+            probe.unsilence(jni, owner);
+        }
+        entries
     }
 
     fn enter_monitor(&self, jni: Jni, object: jobject, entries: u32) {
@@ -116,7 +130,7 @@ impl Control {
 
     /// `Thread.sleep`, in virtual time.
     pub(crate) fn sleep(&self, jni: Jni, nanos: i64) -> Blocked {
-        let Some(me) = self.holder().filter(|_| nanos >= 0) else { return Blocked::NotOurs };
+        let Some(me) = self.present(jni).filter(|_| nanos >= 0) else { return Blocked::NotOurs };
         if self.originals.take_interrupt(jni) {
             return Blocked::Interrupted;
         }
@@ -131,7 +145,7 @@ impl Control {
     }
 
     pub(crate) fn yields(&self, jni: Jni) -> Blocked {
-        let Some(me) = self.holder() else { return Blocked::NotOurs };
+        let Some(me) = self.present(jni) else { return Blocked::NotOurs };
         let mut core = self.core();
         self.account(jni, &mut core, me);
         self.pass(jni, core, me, Reason::Yielded);
@@ -140,7 +154,7 @@ impl Control {
 
     /// `Unsafe.park`. Returning without reason is allowed, so nothing can go wrong here.
     pub(crate) fn park(&self, jni: Jni, absolute: bool, time: i64) -> Blocked {
-        let Some(me) = self.holder() else { return Blocked::NotOurs };
+        let Some(me) = self.present(jni) else { return Blocked::NotOurs };
         let thread = self.core().slots[me.index()].thread;
         if time < 0 || (absolute && time == 0) || self.originals.is_interrupted(jni, thread.0) {
             return Blocked::Done;
@@ -175,7 +189,7 @@ impl Control {
             return Blocked::NotOurs;
         }
         let object = self.jvmti.identity(thread);
-        let holder = self.holder();
+        let holder = self.present(jni);
         let mut core = self.core();
         let Some(&target) = core.by_object.get(&object).filter(|_| !core.over) else {
             return Blocked::NotOurs;
@@ -195,7 +209,7 @@ impl Control {
             return;
         }
         let object = self.jvmti.identity(thread);
-        let holder = self.holder();
+        let holder = self.present(jni);
         let mut core = self.core();
         let Some(&target) = core.by_object.get(&object) else { return };
         if let Some(me) = holder {
@@ -208,7 +222,7 @@ impl Control {
 
     /// Before an event that the plan names: waits until it is due.
     pub(crate) fn at_site(&self, jni: Jni, site: jint, plan: &crate::plans::PlanSites) {
-        let Some(me) = self.holder() else { return };
+        let Some(me) = self.present(jni) else { return };
         let places = plan.at(CodeSite(site.cast_unsigned()));
         loop {
             let mut core = self.core();
@@ -233,7 +247,7 @@ impl Control {
 
     /// Virtual time. Asking takes some, so that a loop that waits for a moment comes to an end.
     pub(crate) fn now(&self, jni: Jni) -> Option<Nanos> {
-        let me = self.holder()?;
+        let me = self.present(jni)?;
         let mut core = self.core();
         self.account(jni, &mut core, me);
         core.asked += 1;

@@ -27,8 +27,17 @@ pub(crate) struct Slot {
     /// It runs, or is blocked, without the token.
     pub(crate) away: bool,
     pub(crate) ended: bool,
+    /// The monitor that it wants, while it is blocked on one.
+    pub(crate) wanted: Option<Wanted>,
     /// Where it is about to wait.
     pub(crate) wait_site: u32,
+}
+
+/// A monitor that a thread is blocked on. The reference lives as long as the thread is blocked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) lock: u32,
+    pub(crate) object: Global,
 }
 
 #[derive(Debug)]
@@ -66,6 +75,8 @@ pub(crate) struct Interventions {
     pub(crate) stolen: u64,
     /// Times that a thread blocked on a monitor that the model thought free.
     pub(crate) contended: u64,
+    /// Times that the model held a monitor for held that was not.
+    pub(crate) amended: u64,
     /// Threads that run without control: started by the JVM's own.
     pub(crate) uncontrolled: u64,
 }

@@ -55,6 +55,26 @@ impl Control {
         }
     }
 
+    /// Looks whether the monitors that threads wait for are really held. The model can be wrong: a stack overflow
+    /// inside of a probe leaves it with an exit that it has not seen. True if something was put right.
+    pub(super) fn amend(&self, jni: Jni, core: &mut Core, deadlock: &Deadlock) -> bool {
+        let mut amended = false;
+        for stuck in &deadlock.threads {
+            let slot = &core.slots[stuck.thread.index()];
+            let (Some(holder), Some(wanted)) = (stuck.holder, slot.wanted) else { continue };
+            let Ok((owner, _)) = self.jvmti.monitor_owner(wanted.object.0) else { continue };
+            let really = core.slots.get(holder.index());
+            let held = !owner.is_null()
+                && really.is_some_and(|really| jni.is_same(owner, really.thread.0));
+            if !held {
+                self.locks.free(wanted.lock);
+                core.tally.amended += 1;
+                amended = true;
+            }
+        }
+        amended
+    }
+
     /// No thread can ever run again. The program would hang for ever; it ends here instead.
     pub(super) fn report_deadlock(
         &self,

@@ -50,6 +50,7 @@ impl Control {
             own: Own::default(),
             away: false,
             ended: false,
+            wanted: None,
             wait_site: 0,
         });
         self.thread_names.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
@@ -58,7 +59,7 @@ impl Control {
 
     /// Before a thread is started: it becomes controlled if its parent is, unless it belongs to the JDK.
     pub(crate) fn starts(&self, jni: Jni, thread: jobject) -> Option<ThreadId> {
-        let Some(me) = self.holder() else {
+        let Some(me) = self.present(jni) else {
             if self.is_on() {
                 self.core().tally.uncontrolled += 1;
             }
@@ -109,9 +110,7 @@ impl Control {
         if !self.is_on() {
             return;
         }
-        if self.holder().is_none() {
-            self.come_back(jni);
-        }
+        self.present(jni);
         set_me(None);
         let mut core = self.core();
         if core.over {
@@ -156,7 +155,7 @@ impl Control {
 
     /// Before `join` returns.
     pub(crate) fn joined(&self, jni: Jni, thread: jobject) {
-        let Some(me) = self.holder() else { return };
+        let Some(me) = self.present(jni) else { return };
         let object = self.jvmti.identity(thread);
         let mut core = self.core();
         let ended = core.slots.iter().position(|slot| slot.ended && slot.object == object);

@@ -37,8 +37,13 @@ impl<'a> MethodPass<'_, '_, 'a> {
         }
         self.special()?;
         let (class, name) = (self.class.class.name(), self.method.name());
-        if name == "<clinit>" && self.class.depth >= Depth::Accesses {
-            self.initialiser()?;
+        match (name, self.class.depth) {
+            ("<clinit>", Depth::Application) => self.initialiser()?,
+            ("<clinit>", _) => self.machinery()?,
+            _ => {}
+        }
+        if self.class.depth < Depth::Locks {
+            return Ok(());
         }
         if self.class.depth == Depth::Application && name != "<clinit>" {
             if self.touches_twice(instrs) {
@@ -64,11 +69,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         let Some(&(.., special)) = found else { return Ok(()) };
         let plain = |probe| Snippet::new().invokestatic(probe);
         let wrap = match special {
-            Special::Machinery => {
-                let (hush, unhush) = (self.probe("hush", "()V")?, self.probe("unhush", "()V")?);
-                let out = plain(unhush);
-                Wrap { enter: plain(hush), before_return: out.clone(), handler: out }
-            }
+            Special::Machinery => return self.machinery(),
             Special::Launcher => {
                 let begins = self.probe("programBegins", "()V")?;
                 Wrap { before_return: plain(begins), ..Wrap::default() }
@@ -84,12 +85,21 @@ impl<'a> MethodPass<'_, '_, 'a> {
         Ok(())
     }
 
+    /// Neither recorded nor interrupted.
+    fn machinery(&mut self) -> Result<(), RewriteError> {
+        let (hush, unhush) = (self.probe("hush", "()V")?, self.probe("unhush", "()V")?);
+        self.put_around(Snippet::new().invokestatic(hush), Snippet::new().invokestatic(unhush));
+        Ok(())
+    }
+
     fn initialiser(&mut self) -> Result<(), RewriteError> {
         let (begin, end) =
             (self.site(0, What::BeginInitialiser), self.site(0, What::EndInitialiser));
         let enter = self.tell(Snippet::new(), begin, "beginInitialiser", "(I)V")?;
-        let out = self.tell(Snippet::new(), end, "endInitialiser", "(I)V")?;
-        self.put_around(enter, out);
+        let before_return = self.tell(Snippet::new(), end, "endInitialiser", "(I)V")?;
+        let handler = self.tell(Snippet::new(), end, "failInitialiser", "(I)V")?;
+        self.class.editor.method(self.index).wrap(Wrap { enter, before_return, handler });
+        self.edits += 1;
         Ok(())
     }
 

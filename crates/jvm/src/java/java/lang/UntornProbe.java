@@ -36,6 +36,8 @@ public final class UntornProbe {
     static long locks;
     /** While positive the owner keeps the token (it runs a class initialiser). */
     static int quiet;
+    /** Set when the owner should not be stopped for a few more events. */
+    static int spare;
     /** The thread that has the token but is not recorded (it loads a class), and how often it said so. */
     static Thread silent;
     static int depth;
@@ -124,7 +126,7 @@ public final class UntornProbe {
         } else if ((int) (held >>> 32) == self) {
             unsafe.putLong(word, held + 1);
         } else {
-            contended(id, site);
+            contended(object, id, site);
         }
         put(site, id, 0, 0);
     }
@@ -204,8 +206,17 @@ public final class UntornProbe {
 
     public static void endInitialiser(int site) {
         if (here()) {
-            if (quiet > 0) quiet--;
             put(site, 0, 0, 0);
+            if (quiet > 0) quiet--;
+        }
+    }
+
+    /** It threw: the JVM now makes an error of it, in Java code, before it lets others see the class. */
+    public static void failInitialiser(int site) {
+        if (here()) {
+            put(site, 0, 0, 0);
+            if (quiet > 0) quiet--;
+            spare = 1;
         }
     }
 
@@ -295,7 +306,7 @@ public final class UntornProbe {
 
     private static native boolean comeBack();
 
-    private static native void contended(int id, int site);
+    private static native void contended(Object object, int id, int site);
 
     private static native void notified(int id, boolean all, int site);
 

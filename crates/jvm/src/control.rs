@@ -165,8 +165,9 @@ impl Control {
         let (Some(me), Some(probe)) = (me(), self.probe()) else { return };
         let mut core = self.core();
         if core.over {
-            drop(core);
-            self.stay();
+            // The compiled code of a loop may believe for a while that it is still recorded.
+            probe.set_pos(jni, core.buffer.start());
+            return;
         }
         self.account(jni, &mut core, me);
         if core.counted >= core.buffer.end() {
@@ -181,13 +182,6 @@ impl Control {
             let why = if core.stop_after { Reason::Plan } else { Reason::Budget };
             core.stop_after = false;
             self.pass(jni, core, me, why);
-        }
-    }
-
-    /// A thread that still runs while the JVM goes down has nothing more to do.
-    fn stay(&self) -> ! {
-        loop {
-            std::thread::park();
         }
     }
 
@@ -312,11 +306,7 @@ impl Control {
     pub(crate) fn spinning(&self, jni: Jni) {
         let (Some(me), Some(probe)) = (me(), self.probe()) else { return };
         let mut core = self.core();
-        if core.over {
-            drop(core);
-            self.stay();
-        }
-        if core.scheduler.current() != Some(me) || probe.keeps_token(jni) {
+        if core.over || core.scheduler.current() != Some(me) || probe.keeps_token(jni) {
             probe.take_branches(jni);
             return;
         }

@@ -226,13 +226,22 @@ impl<'a> MethodPass<'_, '_, 'a> {
             match instr.opcode {
                 op::MONITORENTER | op::MONITOREXIT => self.monitor(instr)?,
                 op::INVOKEVIRTUAL | op::INVOKESTATIC => self.call(instr)?,
-                _ if self.class.depth < Depth::Accesses => {}
+                _ if self.class.depth < Depth::Accesses => self.spin(instr)?,
                 op::GETFIELD | op::PUTFIELD if instr.pc >= initialised => self.field(instr)?,
                 op::GETSTATIC | op::PUTSTATIC => self.global(instr)?,
                 opcode if access::is_element(opcode) => self.element(instr)?,
                 opcode if access::is_decision(opcode) => self.branch(instr)?,
                 _ => {}
             }
+        }
+        Ok(())
+    }
+
+    /// Threads spin inside of java.util.concurrent, too, and must then be seen to.
+    fn spin(&mut self, instr: &Instr<'a>) -> Result<(), RewriteError> {
+        let goes_back = instr.target().is_some_and(|target| target <= instr.pc);
+        if goes_back && self.class.class.name().starts_with("java/util/concurrent/") {
+            self.branch(instr)?;
         }
         Ok(())
     }

@@ -45,7 +45,14 @@ fn check(function: &'static str, error: jvmtiError) -> Result<(), JvmtiFault> {
     if error == jvmtiError::NONE { Ok(()) } else { Err(JvmtiFault { function, code: error.raw() }) }
 }
 
-/// Where a thread stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ThreadFacts {
+    pub(crate) name: String,
+    pub(crate) group: String,
+    pub(crate) daemon: bool,
+}
+
+/// A method as its class file names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MethodName {
     /// `java/lang/Object`
@@ -140,17 +147,17 @@ impl Jvmti {
         Ok(MethodName { class: self.class_name(class)?, name, descriptor })
     }
 
-    /// The name of a thread and of its group.
-    pub(crate) fn thread_names(self, thread: jthread) -> Result<(String, String), JvmtiFault> {
+    pub(crate) fn thread_facts(self, thread: jthread) -> Result<ThreadFacts, JvmtiFault> {
         let mut info = jvmtiThreadInfo::default();
         ask!(self, GetThreadInfo, thread, &raw mut info)?;
         let name = self.take_text(info.name);
+        let daemon = info.is_daemon != 0;
         let mut group = jvmtiThreadGroupInfo::default();
         if info.thread_group.is_null() {
-            return Ok((name, String::new()));
+            return Ok(ThreadFacts { name, group: String::new(), daemon });
         }
         ask!(self, GetThreadGroupInfo, info.thread_group, &raw mut group)?;
-        Ok((name, self.take_text(group.name)))
+        Ok(ThreadFacts { name, group: self.take_text(group.name), daemon })
     }
 
     /// Whether the JVM has finished with a thread that was started.

@@ -71,8 +71,15 @@ impl Control {
         self.emit(jni, &mut core, me, wait);
         let deadline = (millis > 0).then(|| core.scheduler.now().after(from_millis(millis)));
         let entries = self.leave_monitor(jni, object, lock, depth);
-        core.scheduler.block(me, Blocker::Wait { lock: LockKey(lock.into()), deadline });
-        let resumed = self.pass(jni, core, me, Reason::Blocked);
+        let resumed = if core.slots.iter().any(|slot| slot.ended && slot.object == lock) {
+            // The thread behind the object has ended for us; only this monitor kept the JVM from saying so.
+            drop(core);
+            self.await_termination(jni, object);
+            Resumed::Turn(Wake::Notified)
+        } else {
+            core.scheduler.block(me, Blocker::Wait { lock: LockKey(lock.into()), deadline });
+            self.pass(jni, core, me, Reason::Blocked)
+        };
         self.enter_monitor(jni, object, entries);
         let Resumed::Turn(wake) = resumed else { return Blocked::Done };
         self.locks.hold(lock, me, depth);

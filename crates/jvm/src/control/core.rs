@@ -27,6 +27,8 @@ pub(crate) struct Slot {
     /// It runs, or is blocked, without the token.
     pub(crate) away: bool,
     pub(crate) ended: bool,
+    /// The program does not wait for it to end.
+    pub(crate) daemon: bool,
     /// The monitor that it wants, while it is blocked on one.
     pub(crate) wanted: Option<Wanted>,
     /// Where it is about to wait.

@@ -25,7 +25,9 @@ impl Control {
     }
 
     fn finish_core(&self, jni: Option<Jni>, core: &mut Core) {
-        core.over = true;
+        if std::mem::replace(&mut core.over, true) {
+            return;
+        }
         if let (Some(jni), Some(probe)) = (jni, self.probe()) {
             probe.nobody(jni);
             probe.set_limit(jni, 0);
@@ -36,6 +38,10 @@ impl Control {
         core.scheduler.cut();
         let empty = self.buffers.empty();
         let mut last = std::mem::replace(&mut core.buffer, empty);
+        if let (Some(jni), Some(probe)) = (jni, self.probe()) {
+            // A probe that is just being run may still write: not into what is being read.
+            probe.set_pos(jni, core.buffer.start());
+        }
         last.filled = core.counted.saturating_sub(last.start()) / Record::SIZE;
         last.turns = core.scheduler.drain_turns();
         self.buffers.send(last);
@@ -45,6 +51,14 @@ impl Control {
             threads: core.slots.len() as u32,
         };
         self.recorder.close(&self.buffers, Some(ending));
+    }
+
+    /// The run is over, the JVM is not: whoever is left runs free.
+    pub(super) fn let_everybody_go(&self, jni: Jni, mut core: MutexGuard<'_, Core>) {
+        self.on.store(false, Ordering::Release);
+        self.finish_core(Some(jni), &mut core);
+        drop(core);
+        self.tokens.release_all();
     }
 
     /// Something went wrong inside of the agent: the program goes on without it.

@@ -12,6 +12,7 @@ use super::core::{Global, Slot};
 use super::{Control, Core, me, set_me};
 use crate::buffers::{Record, special};
 use crate::jni::Jni;
+use crate::jvmti::ThreadFacts;
 use crate::probe::Own;
 
 /// Branches without an event after which a thread is taken to spin.
@@ -27,7 +28,7 @@ impl Control {
         probe.set_locks(jni, self.locks.base());
         probe.set_spin(jni, SPIN);
         let mut core = self.core();
-        let name = self.jvmti.thread_names(thread).map_or("main".to_owned(), |names| names.0);
+        let name = self.jvmti.thread_facts(thread).map_or("main".to_owned(), |facts| facts.name);
         let me = self.add(jni, &mut core, thread, &name);
         core.slots[me.index()].tid = tid();
         set_me(Some(me));
@@ -50,6 +51,7 @@ impl Control {
             own: Own::default(),
             away: false,
             ended: false,
+            daemon: false,
             wanted: None,
             wait_site: 0,
         });
@@ -65,13 +67,14 @@ impl Control {
             }
             return None;
         };
-        let (name, group) = self.jvmti.thread_names(thread).ok()?;
+        let ThreadFacts { name, group, daemon } = self.jvmti.thread_facts(thread).ok()?;
         if group == "system" || group == "InnocuousThreadGroup" {
             self.core().tally.uncontrolled += 1;
             return None;
         }
         let mut core = self.core();
         let child = self.add(jni, &mut core, thread, &name);
+        core.slots[child.index()].daemon = daemon;
         let record = Record { site: special::FORK, value: u64::from(child.0), ..Record::default() };
         self.emit(jni, &mut core, me, record);
         Some(child)
@@ -128,29 +131,42 @@ impl Control {
         if let Some(probe) = self.probe() {
             probe.nobody(jni);
         }
-        self.hand_over(&mut core, Reason::Ended, None);
+        if core.slots.iter().all(|slot| slot.ended || slot.daemon) {
+            // The JVM begins to shut down, and the threads that are left run into that wherever they happen to be. What
+            // they do then is no part of the run.
+            core.scheduler.ran(me, 0);
+            self.let_everybody_go(jni, core);
+        } else {
+            self.hand_over(&mut core, Reason::Ended, None);
+        }
     }
 
     /// A thread that has ended for us is soon dead for the JVM, too. Waits for that, because the program can ask
     /// whether the thread is alive, and the answer must not depend on the moment.
     pub(super) fn bury(&self, jni: Jni, core: &mut Core) {
-        const PATIENCE: Duration = Duration::from_millis(200);
         let Some(dead) = core.dying.take() else { return };
         let slot = &core.slots[dead.index()];
         let Global(thread) = slot.thread;
-        // The JVM needs the monitor of the thread's object for it. Who holds that cannot wait here.
         if self.locks.depth(slot.object, dead) > 0 {
             self.locks.free(slot.object);
         }
-        let held = untorn_schedule::Locks::owner(&self.locks, LockKey(slot.object.into()));
-        if held.is_none() {
-            let begin = Instant::now();
-            while !self.jvmti.is_terminated(thread) && begin.elapsed() < PATIENCE {
-                std::thread::yield_now();
-            }
-        }
+        self.await_termination(jni, thread);
         jni.drop_global_ref(thread);
         core.slots[dead.index()].thread = Global(std::ptr::null_mut());
+    }
+
+    /// Waits until the JVM has finished with a thread that has run all of its code: some microseconds, unless
+    /// somebody holds the monitor of its object, which the JVM needs for it.
+    pub(super) fn await_termination(&self, jni: Jni, thread: jobject) {
+        const PATIENCE: Duration = Duration::from_millis(500);
+        let begin = Instant::now();
+        while !self.jvmti.is_terminated(thread) && begin.elapsed() < PATIENCE {
+            let owner = self.jvmti.monitor_owner(thread).map_or(thread, |(owner, _)| owner);
+            if !owner.is_null() && !jni.is_same(owner, thread) {
+                return;
+            }
+            std::thread::yield_now();
+        }
     }
 
     /// Before `join` returns.

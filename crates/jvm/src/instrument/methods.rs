@@ -25,6 +25,8 @@ const SPECIAL: &[(&str, &str, &str, Special)] = &[
     ("java/lang/invoke/MethodHandleNatives", "linkMethod", "", Special::Machinery),
     ("java/lang/invoke/MethodHandleNatives", "linkMethodHandleConstant", "", Special::Machinery),
     ("java/lang/invoke/MethodHandleNatives", "findMethodHandleType", "", Special::Machinery),
+    ("java/lang/invoke/MethodType", "makeImpl", "", Special::Machinery),
+    ("java/lang/invoke/VarForm", "resolveMemberName", "", Special::Machinery),
     ("sun/launcher/LauncherHelper", "checkAndLoadMain", "", Special::Launcher),
     ("java/lang/Thread", "join", "(J)V", Special::Join),
 ];

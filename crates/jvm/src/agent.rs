@@ -376,6 +376,7 @@ pub unsafe extern "system" fn Java_java_lang_UntornProbe_init(env: *mut JNIEnv, 
     type Int = unsafe extern "system" fn(*mut JNIEnv, jclass, jint);
     let methods = [
         method(c"begin", c"()V", (begin as Plain) as *mut c_void),
+        method(c"end", c"()V", (end as Plain) as *mut c_void),
         method(c"turn", c"()V", (turn as Plain) as *mut c_void),
         method(c"spinning", c"()V", (spinning as Plain) as *mut c_void),
         method(c"comeBack", c"()Z", come_back as *mut c_void),
@@ -403,6 +404,10 @@ unsafe extern "system" fn begin(env: *mut JNIEnv, _: jclass) {
         let Some(thread) = jni.current_thread() else { return };
         agent.control.begin(jni, thread);
     });
+}
+
+unsafe extern "system" fn end(env: *mut JNIEnv, _: jclass) {
+    callback(env, |agent, jni| agent.control.finish(Some(jni)));
 }
 
 unsafe extern "system" fn turn(env: *mut JNIEnv, _: jclass) {

@@ -16,6 +16,8 @@ enum Special {
     Launcher,
     /// When it returns, the thread has ended or the time is over.
     Join,
+    /// When it is called, the program is over: the JVM ends whatever the threads are doing.
+    Halt,
 }
 
 const SPECIAL: &[(&str, &str, &str, Special)] = &[
@@ -29,6 +31,7 @@ const SPECIAL: &[(&str, &str, &str, Special)] = &[
     ("java/lang/invoke/VarForm", "resolveMemberName", "", Special::Machinery),
     ("sun/launcher/LauncherHelper", "checkAndLoadMain", "", Special::Launcher),
     ("java/lang/Thread", "join", "(J)V", Special::Join),
+    ("java/lang/Shutdown", "halt", "(I)V", Special::Halt),
 ];
 
 impl<'a> MethodPass<'_, '_, 'a> {
@@ -75,6 +78,10 @@ impl<'a> MethodPass<'_, '_, 'a> {
             Special::Launcher => {
                 let begins = self.probe("programBegins", "()V")?;
                 Wrap { before_return: plain(begins), ..Wrap::default() }
+            }
+            Special::Halt => {
+                let ends = self.probe("programEnds", "()V")?;
+                Wrap { enter: plain(ends), ..Wrap::default() }
             }
             Special::Join => {
                 let joined = self.probe("joined", "(Ljava/lang/Thread;)V")?;

@@ -268,6 +268,11 @@ public final class UntornProbe {
         begin();
     }
 
+    /** The program called {@code System.exit}, and the hooks have run. */
+    public static void programEnds() {
+        if (locks != 0) end();
+    }
+
     // ---- the ways in ----
 
     /** Whether the current thread has the token and is recorded. */
@@ -298,6 +303,8 @@ public final class UntornProbe {
     private static native void init();
 
     private static native void begin();
+
+    private static native void end();
 
     /** The limit is reached: a full buffer, or the end of the turn. */
     private static native void turn();

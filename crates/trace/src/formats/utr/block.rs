@@ -6,7 +6,9 @@
 //! and its target, as wide as its class of targets needs in this block, in the second. Values follow
 //! in the order of the events that have one.
 
-use rustc_hash::FxHashMap;
+use std::hash::BuildHasher;
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::Fault;
 use super::bytes::{
@@ -135,12 +137,19 @@ pub(super) fn encode(events: &[Event], first: u64) -> Vec<u8> {
     let mut shapes = Dictionary::default();
     let mut largest = [0_u32; CLASSES];
     let mut indices = Vec::with_capacity(events.len());
+    let mut last = None;
     for event in events {
         let class = class_of(&event.op);
         largest[class as usize] = largest[class as usize].max(event.op.target());
         let label = if class == Class::Label { event.op.target() } else { LabelId::NONE.0 };
         let shape = (code_of(&event.op), event.site, label, class);
-        indices.push((threads.index(event.thread), shapes.index(ShapeKey(shape))));
+        // Threads run for many events at a time.
+        let thread = match last {
+            Some((thread, index)) if thread == event.thread => index,
+            _ => threads.index(event.thread),
+        };
+        last = Some((event.thread, thread));
+        indices.push((thread, shapes.index(ShapeKey(shape))));
     }
     let widths: [u32; CLASSES] = std::array::from_fn(|class| match class {
         4 => 0,
@@ -202,20 +211,35 @@ impl std::hash::Hash for ShapeKey {
 struct Dictionary<K> {
     keys: Vec<K>,
     index: FxHashMap<K, u32>,
+    /// Keys used not long ago, by a part of their hash: nearly all that are asked for.
+    recent: Vec<Option<(K, u32)>>,
 }
 
-impl<K> Default for Dictionary<K> {
+const RECENT: usize = 256;
+
+impl<K: Copy> Default for Dictionary<K> {
     fn default() -> Self {
-        Self { keys: Vec::new(), index: FxHashMap::default() }
+        Self { keys: Vec::new(), index: FxHashMap::default(), recent: vec![None; RECENT] }
     }
 }
 
 impl<K: Copy + Eq + std::hash::Hash> Dictionary<K> {
+    #[inline]
     fn index(&mut self, key: K) -> u32 {
-        *self.index.entry(key).or_insert_with(|| {
+        let place = (FxBuildHasher.hash_one(key) >> 32) as usize % RECENT;
+        match self.recent[place] {
+            Some((recent, index)) if recent == key => index,
+            _ => self.look_up(key, place),
+        }
+    }
+
+    fn look_up(&mut self, key: K, place: usize) -> u32 {
+        let index = *self.index.entry(key).or_insert_with(|| {
             self.keys.push(key);
             self.keys.len() as u32 - 1
-        })
+        });
+        self.recent[place] = Some((key, index));
+        index
     }
 }
 

@@ -108,28 +108,28 @@ pub(super) fn width_of(count: usize) -> u32 {
 #[derive(Debug, Default)]
 pub(super) struct BitWriter {
     bytes: Vec<u8>,
-    /// Bits not yet in `bytes`; fewer than eight between calls.
+    /// Bits not yet in `bytes`; fewer than 32 between calls.
     pending: u64,
     filled: u32,
 }
 
 impl BitWriter {
+    #[inline]
     pub fn put(&mut self, number: u32, width: u32) {
         debug_assert!(width == 32 || number >> width == 0, "{number} does not fit {width} bits");
         self.pending |= u64::from(number) << self.filled;
         self.filled += width;
-        while self.filled >= 8 {
-            self.bytes.push(self.pending as u8);
-            self.pending >>= 8;
-            self.filled -= 8;
+        if self.filled >= 32 {
+            self.bytes.extend_from_slice(&(self.pending as u32).to_le_bytes());
+            self.pending >>= 32;
+            self.filled -= 32;
         }
     }
 
     /// The stream, with its padding.
     pub fn finish(mut self) -> Vec<u8> {
-        if self.filled > 0 {
-            self.bytes.push(self.pending as u8);
-        }
+        let rest = self.filled.div_ceil(8) as usize;
+        self.bytes.extend_from_slice(&self.pending.to_le_bytes()[..rest]);
         self.bytes.resize(self.bytes.len() + PADDING, 0);
         self.bytes
     }

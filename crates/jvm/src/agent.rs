@@ -146,6 +146,7 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
         probe: OnceLock::new(),
         originals: Originals::default(),
         recorder,
+        progress: config.progress.clone(),
         on: AtomicBool::new(false),
         processor: OnceLock::new(),
     };

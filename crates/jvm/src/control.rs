@@ -11,6 +11,7 @@ mod outside;
 mod threads;
 
 use std::cell::Cell;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -63,6 +64,8 @@ pub(crate) struct Control {
     pub(crate) probe: OnceLock<Probe>,
     pub(crate) originals: Originals,
     pub(crate) recorder: Recorder,
+    /// Where the command line looks for how far the run is.
+    pub(crate) progress: PathBuf,
     /// The program runs under control.
     pub(crate) on: AtomicBool,
     /// The processor that controlled threads share.

@@ -45,6 +45,11 @@ impl Jni {
         self.checked(class)
     }
 
+    pub(crate) fn class_of(self, object: jobject) -> jclass {
+        // SAFETY: see the module.
+        unsafe { (self.table().GetObjectClass)(self.0, object) }
+    }
+
     pub(crate) fn static_field(self, class: jclass, name: &CStr, kind: &CStr) -> Option<jfieldID> {
         // SAFETY: see the module.
         let id =

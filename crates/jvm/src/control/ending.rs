@@ -4,8 +4,9 @@
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
-use untorn_schedule::Deadlock;
+use untorn_schedule::{Blocker, Deadlock};
 
+use super::core::Wanted;
 use super::{Control, Core};
 use crate::buffers::Record;
 use crate::jni::Jni;
@@ -89,6 +90,11 @@ impl Control {
         amended
     }
 
+    fn class_of(&self, jni: Jni, wanted: Wanted) -> String {
+        let class = self.jvmti.class_name(jni.class_of(wanted.object.0));
+        class.map_or("an object".to_owned(), |name| name.replace('/', "."))
+    }
+
     /// No thread can ever run again. The program would hang for ever; it ends here instead.
     pub(super) fn report_deadlock(
         &self,
@@ -102,14 +108,24 @@ impl Control {
             let held = stuck
                 .holder
                 .map_or(String::new(), |holder| format!(", which {} holds", name(holder)));
-            words.push(format!("  {} waits for {}{held}", name(stuck.thread), stuck.on));
-            let thread = core.slots[stuck.thread.index()].thread;
-            let frames = self.jvmti.stack(thread.0);
+            let slot = &core.slots[stuck.thread.index()];
+            let on = match (stuck.on, slot.wanted) {
+                (Blocker::Lock(_), Some(wanted)) => {
+                    format!("the monitor of {} #{}", self.class_of(jni, wanted), wanted.lock)
+                }
+                (Blocker::Wait { .. }, _) => "a notification".to_owned(),
+                (Blocker::Park { .. }, _) => "a permit".to_owned(),
+                (other, _) => other.to_string(),
+            };
+            words.push(format!("  {} waits for {on}{held}", name(stuck.thread)));
+            let frames = self.jvmti.stack(slot.thread.0);
             words.extend(frames.into_iter().take(8).map(|frame| format!("      at {frame}")));
         }
         self.recorder.note(words.join("\n"));
         self.on.store(false, Ordering::Release);
         self.finish_core(Some(jni), &mut core);
+        let (threads, turns) = (core.slots.len() as u32, core.scheduler.outcome().turns);
+        self.recorder.write_progress(&self.progress, threads, turns);
         // SAFETY: ends the process at once; the trace is complete and no thread could do anything more.
         unsafe { libc::_exit(DEADLOCK_EXIT) }
     }

@@ -73,6 +73,8 @@ struct Object {
     /// By order of first occurrence, from 1; 0 if it has not occurred.
     number: u32,
     lock: Option<LockId>,
+    /// Whether `array_names` has a name for it.
+    named: bool,
     /// Who holds its monitor, and how deep, as far as the trace tells.
     holder: ThreadId,
     depth: u32,
@@ -80,7 +82,7 @@ struct Object {
 
 impl Default for Object {
     fn default() -> Self {
-        Self { number: 0, lock: None, holder: ThreadId(0), depth: 0 }
+        Self { number: 0, lock: None, named: false, holder: ThreadId(0), depth: 0 }
     }
 }
 
@@ -381,7 +383,7 @@ impl Converter {
             None => self.new_var(meaning, record, write, slot, value),
         };
         if meaning.holds_array && value.0 != 0 {
-            self.name_array(value.0 as u32, var);
+            self.name_array(record.value as u32, value.0 as u32, var);
         }
         let access = meaning.access;
         match write {
@@ -423,11 +425,13 @@ impl Converter {
         var
     }
 
-    fn name_array(&mut self, number: u32, holder: VarId) {
-        let tables = &self.tables;
-        self.array_names
-            .entry(number)
-            .or_insert_with(|| tables.vars.get(holder).unwrap_or_default().to_owned());
+    /// An array is called after the first variable that was seen to hold it.
+    fn name_array(&mut self, identity: u32, number: u32, holder: VarId) {
+        if std::mem::replace(&mut self.object(identity).named, true) {
+            return;
+        }
+        let name = self.tables.vars.get(holder).unwrap_or_default().to_owned();
+        self.array_names.insert(number, name);
     }
 
     fn object(&mut self, identity: u32) -> &mut Object {

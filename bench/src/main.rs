@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stdout, reason = "printing the figures is the purpose of this program")]
 
+mod jvm;
 mod machine;
 mod measure;
 mod table;
@@ -18,9 +19,10 @@ fn main() -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         [] => table::print_all(&bench_folder()?),
+        ["jvm"] => jvm::print_all(&bench_folder()?),
         ["measure", way, file] => measure::print(way, file.as_ref()),
         ["count", way, file] => measure::once(way, file.as_ref()),
-        _ => bail!("usage: untorn-bench"),
+        _ => bail!("usage: untorn-bench [jvm]"),
     }
 }
 

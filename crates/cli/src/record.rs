@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use untorn_jvm::config::{Config, ScopeConfig};
 use untorn_jvm::launch::Launch;
-use untorn_report::words::{count, number};
+use untorn_report::words::count;
 use untorn_trace::tables::RunMeta;
 
 use crate::config::Record;
@@ -148,15 +148,18 @@ fn warnings(out: &mut String, meta: &crate::reading::LastMeta, done: &Run) {
     } else if get("application_classes") == 0 {
         warn("nothing of the application was recorded: no class of it was rewritten".to_owned());
     }
-    if meta.tables.threads.len() <= 1 {
-        warn("only one thread ever ran: there is nothing to tear".to_owned());
+    match meta.tables.threads.len() {
+        0 => warn("the program did not begin: no event was recorded".to_owned()),
+        1 => warn("only one thread ever ran: there is nothing to tear".to_owned()),
+        _ => {}
     }
     for (name, what) in [
         ("stolen", "blocked outside and lost the token"),
         ("contended", "blocked on a monitor of code that is not recorded"),
     ] {
         if get(name) > 0 {
-            warn(format!("threads {what} {} times; replay may differ there", number(get(name))));
+            let times = count(get(name), "time");
+            warn(format!("threads {what} {times}; a replay may differ there"));
         }
     }
     if get("unmatched_ends") > 0 {

@@ -1,0 +1,4 @@
+/** Starts and ends. */
+public class Empty {
+    public static void main(String[] args) {}
+}

@@ -1,4 +1,5 @@
-//! Measures how long it takes to hand the token from one thread to another and back.
+//! Measures what control costs: handing the token from one thread to another, and deciding who is
+//! next.
 //!
 //! `taskset -c 1 cargo run --release -p untorn-schedule --example hand_over` pins both threads to
 //! one core, which is how a front end should run them.
@@ -7,11 +8,23 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use untorn_schedule::{ThreadId, Tokens};
+use untorn_schedule::{
+    LockKey, Mode, Next, Options, PolicyKind, Reason, Scheduler, ThreadId, Tokens,
+};
 
 const ROUNDS: u32 = 100_000;
 
 fn main() -> std::io::Result<()> {
+    let mut out = std::io::stdout();
+    writeln!(out, "{} ns a hand-over", hand_over())?;
+    for threads in [2, 8, 64] {
+        writeln!(out, "{} ns a decision among {threads} threads", decision(threads))?;
+    }
+    Ok(())
+}
+
+/// Two threads hand the token to and fro.
+fn hand_over() -> u128 {
     let tokens = Arc::new(Tokens::new());
     let other = Arc::clone(&tokens);
     let pong = std::thread::spawn(move || {
@@ -24,8 +37,23 @@ fn main() -> std::io::Result<()> {
         tokens.give(ThreadId(1));
         let _ = tokens.wait_for_turn(ThreadId(0));
     }
-    let per_hand_over = start.elapsed().as_nanos() / u128::from(2 * ROUNDS);
+    let elapsed = start.elapsed().as_nanos();
     tokens.release_all();
     let _ = pong.join();
-    writeln!(std::io::stdout(), "{per_hand_over} ns a hand-over, {ROUNDS} rounds")
+    elapsed / u128::from(2 * ROUNDS)
+}
+
+/// POS, which decides after every event.
+fn decision(threads: u32) -> u128 {
+    let mut scheduler = Scheduler::new(Mode::Policy(PolicyKind::Pos), Options::default());
+    for i in 0..threads {
+        scheduler.spawn(&format!("thread {i}"));
+    }
+    let start = Instant::now();
+    for _ in 0..ROUNDS {
+        if let Next::Run(turn) = scheduler.next(Reason::Budget, &|_: LockKey| None) {
+            scheduler.ran(turn.thread, 1);
+        }
+    }
+    start.elapsed().as_nanos() / u128::from(ROUNDS)
 }

@@ -62,7 +62,7 @@ pub enum PolicyKind {
 }
 
 impl PolicyKind {
-    /// Depth 3 covers most known bugs (the paper, §2); the length is a guess that the caller should
+    /// Depth 3 covers most known bugs, says the paper; the length is a guess that the caller should
     /// replace by what an earlier run had.
     pub const PCT: Self = Self::Pct { depth: 3, length: 10_000 };
 

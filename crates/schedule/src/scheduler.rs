@@ -338,7 +338,6 @@ impl Scheduler {
             _ if why == Reason::Cut => Reason::Cut,
             _ if self.threads.has_ended(thread) => Reason::Ended,
             Some(Blocker::Outside) => Reason::Outside,
-            None if leaves => Reason::Outside,
             Some(_) => Reason::Blocked,
             None => why,
         };

@@ -75,6 +75,8 @@ fn damaged_bytes_are_named() {
     assert_eq!(code, Err(ScheduleError::UnknownReason { offset: 0, code: 7 }));
     let large = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02];
     assert_eq!(Schedule::decode(&large), Err(ScheduleError::TooLarge { offset: 0 }));
+    let events = [&[0][..], &large].concat();
+    assert_eq!(Schedule::decode(&events), Err(ScheduleError::TooLarge { offset: 1 }));
     let thread = [0xf8, 0xff, 0xff, 0xff, 0xff, 0x01, 0];
     assert_eq!(Schedule::decode(&thread), Err(ScheduleError::TooLarge { offset: 0 }));
 }

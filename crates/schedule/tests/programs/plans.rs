@@ -233,6 +233,25 @@ fn a_polling_thread_does_not_stop_a_plan() {
     assert!(run.expect("the decisions are right").outcome.is_faithful());
 }
 
+/// The thread is told to take the lock, finds it taken, and takes it in a later turn. That turn
+/// must end there.
+#[test]
+fn a_planned_event_that_blocks_first_is_executed_once_and_alone() {
+    let scripts: &[&[Op]] = &[
+        &[],
+        &[Op::Lock(0), Op::Event(0), Op::Unlock(0)],
+        &[Op::Lock(0), Op::Event(1), Op::Unlock(0), Op::Event(2)],
+    ];
+    let program = program(scripts);
+    let lock = step(1, own_place(1, 0), 1);
+    let [first, second, third] = [(2, 1), (2, 2), (1, 0)].map(|(s, p)| step(s, shared_place(p), 1));
+    let plan = Plan { steps: vec![first, lock, second, third] };
+    let run = follow(&program, &plan, PolicyKind::Random, options(0)).expect("right decisions");
+    assert!(run.outcome.is_faithful(), "{run:?}");
+    let order = [(2, 2), (1, 0), (2, 6), (1, 2)];
+    assert!(positions(&run.log, &order).is_some_and(|at| at.is_sorted()), "{:?}", run.log);
+}
+
 #[test]
 fn a_release_says_why() {
     let lock_order: &[&[Op]] = &[

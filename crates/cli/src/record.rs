@@ -15,7 +15,7 @@ use crate::exit::{Failure, Result};
 use crate::run::{self, Ended, Run, Surroundings};
 
 pub fn run(record: &Record) -> Result<u8> {
-    let launch = Launch::prepare().map_err(|error| Failure::run(error.to_string()))?;
+    let launch = Launch::prepare().map_err(|error| run::refused(&error))?;
     let surroundings = Surroundings::here();
     let config = agent_config(record, &surroundings, &launch);
     check_writable(&config.trace)?;
@@ -26,15 +26,18 @@ pub fn run(record: &Record) -> Result<u8> {
     Ok(run::exit_code(done.ended))
 }
 
-/// The trace is not overwritten before it is clear that a new one can be written.
+/// Says before the program is started that its trace cannot be written. What is there stays until then.
 fn check_writable(path: &Path) -> Result<()> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    match directory {
-        Some(directory) if !directory.is_dir() => {
-            Err(Failure::run(format!("{}: no such directory", directory.display()))
-                .way_out("make it first, or choose another place with -o"))
-        }
-        _ => Ok(()),
+    if let Some(directory) = directory.filter(|directory| !directory.is_dir()) {
+        return Err(Failure::run(format!("{}: no such directory", directory.display()))
+            .way_out("make it first, or choose another place with -o"));
+    }
+    let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
+    match opened {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::run(format!("cannot write {}: {error}", path.display()))
+            .way_out("choose another place for the trace with -o")),
     }
 }
 
@@ -167,8 +170,13 @@ fn warnings(out: &mut String, meta: &crate::reading::LastMeta, done: &Run) {
     }
     if let Some(released) = other.get("plan_released").and_then(Value::as_str) {
         warn(format!("the plan was not followed: {released}"));
-    } else if let (Some(followed), Some(of)) = (other.get("followed"), other.get("of")) {
-        warn(format!("{followed} of {of} planned steps were followed"));
+    } else if get("followed") < get("of") {
+        let (followed, of) = (get("followed"), get("of"));
+        warn(format!(
+            "the plan was not followed: the program ended after {followed} of {of} steps"
+        ));
+    } else if get("of") > 0 {
+        warn(format!("the plan was followed, {}", count(get("of"), "step")));
     }
     for place in other.get("plan_missing").and_then(Value::as_array).into_iter().flatten() {
         warn(format!("no loaded class has the planned place {}", place.as_str().unwrap_or("?")));

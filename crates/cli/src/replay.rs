@@ -32,7 +32,7 @@ pub fn run(replay: &Replay) -> Result<u8> {
         return Err(Failure::input(format!("{}: has no schedule", replay.file.display()))
             .way_out("only traces made by `untorn record` can be replayed"));
     }
-    let launch = Launch::prepare().map_err(|error| Failure::run(error.to_string()))?;
+    let launch = Launch::prepare().map_err(|error| run::refused(&error))?;
     let again =
         replay.out.clone().unwrap_or_else(|| launch.progress_file().with_file_name("again.utr"));
     let again = std::path::absolute(&again).unwrap_or(again);

@@ -114,7 +114,8 @@ pub fn exit_code(ended: Ended) -> u8 {
     }
 }
 
-fn refused(error: &LaunchError) -> Failure {
+/// Why a program cannot be started, with the way out.
+pub fn refused(error: &LaunchError) -> Failure {
     let text = error.to_string();
     match error {
         LaunchError::NotJava(_) => Failure::input(text).way_out(

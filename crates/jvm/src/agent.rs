@@ -147,11 +147,13 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
         originals: Originals::default(),
         recorder,
         progress: config.progress.clone(),
+        replaying: config.replay.is_some(),
         on: AtomicBool::new(false),
         processor: OnceLock::new(),
     };
     let processor = if config.pin { watchdog::current_processor() } else { None };
     let _ = control.processor.set(processor);
+    control.recorder.write_progress(&config.progress, 0, 0);
     let _ = AGENT.set(Agent { control, rewriter, config, vm: watchdog::Vm(vm) });
     ask_for_events(jvmti)?;
     Ok(())

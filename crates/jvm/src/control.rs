@@ -66,6 +66,8 @@ pub(crate) struct Control {
     pub(crate) recorder: Recorder,
     /// Where the command line looks for how far the run is.
     pub(crate) progress: PathBuf,
+    /// A recorded schedule is repeated.
+    pub(crate) replaying: bool,
     /// The program runs under control.
     pub(crate) on: AtomicBool,
     /// The processor that controlled threads share.
@@ -278,7 +280,10 @@ impl Control {
                 return;
             }
         }
-        core.scheduler.stop_waiting();
+        // A schedule that is being repeated is not given up because a file or a socket is slower than it was.
+        if !self.replaying || looks >= 100 {
+            core.scheduler.stop_waiting();
+        }
         self.kick(&mut core);
     }
 

@@ -123,7 +123,12 @@ impl Recorder {
 impl State {
     fn write_all(&self, file: File, converter: Converter, buffers: &Buffers) {
         let mut writing = Writing { writer: Writer::new(file, Compression::None), converter };
+        // From its first moment on the file is a trace, whatever happens to the program.
         let mut failed = false;
+        if let Err(error) = writing.writer.flush(&writing.converter.tables) {
+            self.fail(&error);
+            failed = true;
+        }
         while let Some(buffer) = buffers.full() {
             if !failed && let Err(error) = writing.write(&buffer) {
                 // The program goes on; its trace ends here, and that is said.

@@ -195,10 +195,9 @@ impl Control {
         if !self.is_on() || thread.is_null() {
             return Blocked::NotOurs;
         }
-        let object = self.jvmti.identity(thread);
         let holder = self.present(jni);
         let mut core = self.core();
-        let Some(&target) = core.by_object.get(&object).filter(|_| !core.over) else {
+        let Some(target) = core.find(jni, thread).filter(|_| !core.over) else {
             return Blocked::NotOurs;
         };
         if let Some(me) = holder {
@@ -215,10 +214,9 @@ impl Control {
         if !self.is_on() {
             return;
         }
-        let object = self.jvmti.identity(thread);
         let holder = self.present(jni);
         let mut core = self.core();
-        let Some(&target) = core.by_object.get(&object) else { return };
+        let Some(target) = core.find(jni, thread) else { return };
         if let Some(me) = holder {
             let record = Record { value: target.0.into(), ..Self::record(special::INTERRUPT, 0) };
             self.emit(jni, &mut core, me, record);

@@ -1,10 +1,10 @@
 //! The state behind the mutex.
 
 use jvmti_bindings::sys::jni::jobject;
-use rustc_hash::FxHashMap;
 use untorn_schedule::{Deadlock, Scheduler, ThreadId, Turn};
 
 use crate::buffers::Buffer;
+use crate::jni::Jni;
 use crate::probe::Own;
 
 /// A global reference.
@@ -46,8 +46,6 @@ pub(crate) struct Wanted {
 pub(crate) struct Core {
     pub(crate) scheduler: Scheduler,
     pub(crate) slots: Vec<Slot>,
-    /// Controlled threads by the identity of their objects, as long as they live.
-    pub(crate) by_object: FxHashMap<u32, ThreadId>,
     pub(crate) buffer: Buffer,
     /// The address up to which the scheduler knows of records.
     pub(crate) counted: usize,
@@ -88,7 +86,6 @@ impl Core {
         Self {
             scheduler,
             slots: Vec::new(),
-            by_object: FxHashMap::default(),
             counted: buffer.start(),
             buffer,
             left: 0,
@@ -101,6 +98,14 @@ impl Core {
             over: false,
             tally: Interventions::default(),
         }
+    }
+
+    /// The controlled thread behind an object. The object is not asked for its identity: threads that are not ours
+    /// come here, too, at any moment, and identities are given in the order in which they are asked for.
+    pub(crate) fn find(&self, jni: Jni, thread: jobject) -> Option<ThreadId> {
+        let live = self.slots.iter().enumerate().filter(|(_, slot)| !slot.ended);
+        let mut same = live.filter(|(_, slot)| jni.is_same(slot.thread.0, thread));
+        same.next().map(|(index, _)| ThreadId(index as u32))
     }
 
     /// Notes that records from `first` on belong to `thread`.

@@ -43,7 +43,6 @@ impl Control {
     fn add(&self, jni: Jni, core: &mut Core, thread: jobject, name: &str) -> ThreadId {
         let id = core.scheduler.spawn(name);
         let object = self.jvmti.identity(thread);
-        core.by_object.insert(object, id);
         core.slots.push(Slot {
             thread: Global(jni.global_ref(thread)),
             object,
@@ -83,8 +82,6 @@ impl Control {
     /// The JVM could not start the thread.
     pub(crate) fn did_not_start(&self, child: ThreadId) {
         let mut core = self.core();
-        let object = core.slots[child.index()].object;
-        core.by_object.remove(&object);
         core.slots[child.index()].ended = true;
         core.scheduler.abandon(child);
     }
@@ -94,12 +91,10 @@ impl Control {
         if !self.is_on() {
             return;
         }
-        let object = self.jvmti.identity(thread);
         let mut core = self.core();
-        let Some(&me) = core.by_object.get(&object) else { return };
-        if core.slots[me.index()].ended || core.slots[me.index()].tid != 0 {
+        let Some(me) = core.find(jni, thread).filter(|me| core.slots[me.index()].tid == 0) else {
             return;
-        }
+        };
         core.slots[me.index()].tid = tid();
         drop(core);
         set_me(Some(me));
@@ -123,7 +118,6 @@ impl Control {
         let slot = &mut core.slots[me.index()];
         slot.ended = true;
         let object = slot.object;
-        core.by_object.remove(&object);
         core.dying = Some(me);
         core.scheduler.end(me);
         // Whoever joins it waits on its object.
@@ -134,7 +128,10 @@ impl Control {
         if core.slots.iter().all(|slot| slot.ended || slot.daemon) {
             // The JVM begins to shut down, and the threads that are left run into that wherever they happen to be. What
             // they do then is no part of the run.
-            core.scheduler.ran(me, 0);
+            if core.slots.iter().all(|slot| slot.ended) {
+                // Nobody is left: a plan that waits for somebody can say so now.
+                core.scheduler.next(Reason::Ended, &self.locks);
+            }
             self.let_everybody_go(jni, core);
         } else {
             self.hand_over(&mut core, Reason::Ended, None);

@@ -31,6 +31,7 @@ const SPECIAL: &[(&str, &str, &str, Special)] = &[
     ("java/lang/invoke/VarForm", "resolveMemberName", "", Special::Machinery),
     ("sun/launcher/LauncherHelper", "checkAndLoadMain", "", Special::Launcher),
     ("java/lang/Thread", "join", "(J)V", Special::Join),
+    ("java/lang/Thread", "exit", "()V", Special::Machinery),
     ("java/lang/Shutdown", "halt", "(I)V", Special::Halt),
 ];
 

@@ -116,7 +116,7 @@ public final class UntornProbe {
 
     /** Before a monitor is entered: waits, in the scheduler, until it is free. */
     public static void enter(Object object, int site) {
-        if (object == null || !here()) return;
+        if (object == null || !hasToken()) return;
         int id = System.identityHashCode(object);
         Unsafe unsafe = Unsafe.getUnsafe();
         long word = locks + ((long) id << 3);
@@ -128,19 +128,19 @@ public final class UntornProbe {
         } else {
             contended(object, id, site);
         }
-        put(site, id, 0, 0);
+        if (silent == null) put(site, id, 0, 0);
     }
 
     /** After a monitor was left. */
     public static void exit(Object object, int site) {
-        if (!here()) return;
+        if (!hasToken()) return;
         int id = System.identityHashCode(object);
         Unsafe unsafe = Unsafe.getUnsafe();
         long word = locks + ((long) id << 3);
         long held = unsafe.getLong(word);
         if ((int) (held >>> 32) != self) return; // entered before the program began
         unsafe.putLong(word, (int) held == 1 ? 0 : held - 1);
-        put(site, id, 0, 0);
+        if (silent == null) put(site, id, 0, 0);
     }
 
     /** In place of {@code object.notify()} and {@code object.notifyAll()}. */
@@ -243,11 +243,11 @@ public final class UntornProbe {
     // ---- time ----
 
     public static long nanoTime() {
-        return here() ? virtualNanos() : System.nanoTime();
+        return hasToken() ? virtualNanos() : System.nanoTime();
     }
 
     public static long currentTimeMillis() {
-        return here() ? virtualMillis() : System.currentTimeMillis();
+        return hasToken() ? virtualMillis() : System.currentTimeMillis();
     }
 
     /** In place of the moment from which the order of immutable collections is derived: any constant will do. */
@@ -257,7 +257,7 @@ public final class UntornProbe {
 
     /** In place of the method behind {@code Instant.now()}: nanoseconds since {@code seconds} of the epoch. */
     public static long nanoTimeAdjustment(long seconds) {
-        if (!here()) return jdk.internal.misc.VM.getNanoTimeAdjustment(seconds);
+        if (!hasToken()) return jdk.internal.misc.VM.getNanoTimeAdjustment(seconds);
         return (virtualMillis() - seconds * 1000) * 1_000_000;
     }
 
@@ -280,6 +280,14 @@ public final class UntornProbe {
         Thread thread = owner;
         if (thread == null) return away != 0 && comeBack();
         return thread == Thread.currentThread() || (away != 0 && comeBack());
+    }
+
+    /**
+     * Whether the current thread has the token, recorded or silent. Monitors are modelled and time is virtual in
+     * silence, too: others may want the monitors, and random numbers are seeded by the time.
+     */
+    private static boolean hasToken() {
+        return here() || (silent != null && silent == Thread.currentThread());
     }
 
     private static void put(int site, int object, long value, int index) {

@@ -33,9 +33,16 @@ fn check_writable(path: &Path) -> Result<()> {
         return Err(Failure::run(format!("{}: no such directory", directory.display()))
             .way_out("make it first, or choose another place with -o"));
     }
+    let is_new = !path.exists();
     let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
     match opened {
-        Ok(_) => Ok(()),
+        Ok(_) => {
+            if is_new {
+                // Nothing was recorded yet; if nothing ever is, nothing is left behind.
+                let _ = std::fs::remove_file(path);
+            }
+            Ok(())
+        }
         Err(error) => Err(Failure::run(format!("cannot write {}: {error}", path.display()))
             .way_out("choose another place for the trace with -o")),
     }

@@ -80,6 +80,21 @@ struct Object {
     depth: u32,
 }
 
+/// A block that was begun.
+#[derive(Clone, Copy, Debug)]
+struct OpenBlock {
+    label: LabelId,
+    /// The object whose monitor guards it; 0 for a method that is listed as atomic.
+    object: u32,
+}
+
+/// What a thread gives up while it waits.
+#[derive(Clone, Debug, Default)]
+struct GivenUp {
+    depth: u32,
+    blocks: Vec<OpenBlock>,
+}
+
 impl Default for Object {
     fn default() -> Self {
         Self { number: 0, lock: None, named: false, holder: ThreadId(0), depth: 0 }
@@ -103,12 +118,14 @@ pub struct Converter {
     /// What arrays are called: by the number of the object.
     array_names: FxHashMap<u32, String>,
     vars: VarMap,
-    /// Open blocks of each thread.
-    open: Vec<Vec<LabelId>>,
+    /// Open blocks of each thread, innermost last.
+    open: Vec<Vec<OpenBlock>>,
     /// Objects whose monitors each thread holds.
     held: Vec<Vec<u32>>,
-    /// How deep waiting threads hold the monitor that they wait on.
-    waiting: FxHashMap<(ThreadId, u32), u32>,
+    /// What waiting threads gave up, by the monitor that they wait on.
+    waiting: FxHashMap<(ThreadId, u32), GivenUp>,
+    /// Blocks that begin anew after the event at hand.
+    resumed: Vec<OpenBlock>,
     /// Ends without their beginnings: exceptions that the JVM threw inside of a probe.
     pub unmatched: u64,
 }
@@ -136,6 +153,7 @@ impl Converter {
             open: Vec::new(),
             held: Vec::new(),
             waiting: FxHashMap::default(),
+            resumed: Vec::new(),
             unmatched: 0,
         }
     }
@@ -186,7 +204,7 @@ impl Converter {
             Told::Element { write } => tell(self.access(&meaning, record, write, record.index)),
             Told::Enter { block } => {
                 if block {
-                    self.open[thread.index()].push(label);
+                    self.open[thread.index()].push(OpenBlock { label, object: record.object });
                     tell(Op::Begin { label });
                 }
                 let lock = self.lock(record.object, &meaning);
@@ -221,7 +239,7 @@ impl Converter {
                 tell(Op::Return { method: label, known: false, value: Value(0) });
             }
             Told::Begin | Told::BeginInitialiser => {
-                self.open[thread.index()].push(label);
+                self.open[thread.index()].push(OpenBlock { label, object: 0 });
                 tell(Op::Begin { label });
             }
             Told::End | Told::EndInitialiser => self.end(thread, label, meaning.site, out),
@@ -247,12 +265,12 @@ impl Converter {
     /// Ends a block, and those inside of it that were left without a word.
     fn end(&mut self, thread: ThreadId, label: LabelId, site: SiteId, out: &mut Vec<Event>) {
         let open = &mut self.open[thread.index()];
-        let Some(depth) = open.iter().rposition(|&other| other == label) else {
+        let Some(depth) = open.iter().rposition(|other| other.label == label) else {
             self.unmatched += 1;
             return;
         };
         self.unmatched += (open.len() - depth - 1) as u64;
-        for label in open.drain(depth..).rev() {
+        for OpenBlock { label, .. } in open.drain(depth..).rev() {
             out.push(Event::new(thread, Op::End { label }, site));
         }
     }
@@ -278,7 +296,7 @@ impl Converter {
             | special::REQUEST => {
                 let lock = self.lock(record.object, &UNKNOWN);
                 match record.site {
-                    special::WAIT => self.waits(thread, record.object),
+                    special::WAIT => self.waits(thread, record.object, site, out),
                     special::RESUME => self.resumes(thread, record.object, lock, out),
                     _ => {}
                 }
@@ -289,6 +307,10 @@ impl Converter {
                     special::REQUEST => Op::Request { lock },
                     kind => Op::Notify { lock, all: kind == special::NOTIFY_ALL },
                 });
+                for block in std::mem::take(&mut self.resumed) {
+                    self.open[thread.index()].push(block);
+                    out.push(Event::new(thread, Op::Begin { label: block.label }, site));
+                }
             }
             special::UNPARK => tell(self.permit(child, true, 1)),
             special::PARK => {
@@ -326,23 +348,33 @@ impl Converter {
             out.extend((0..lost).map(|_| Event::new(thread, release, SiteId::NONE)));
             self.unmatched += u64::from(lost);
         }
-        for label in std::mem::take(&mut self.open[thread.index()]).into_iter().rev() {
+        for OpenBlock { label, .. } in
+            std::mem::take(&mut self.open[thread.index()]).into_iter().rev()
+        {
             out.push(Event::new(thread, Op::End { label }, SiteId::NONE));
             self.unmatched += 1;
         }
     }
 
-    /// A waiting thread keeps its depth for later.
-    fn waits(&mut self, thread: ThreadId, object: u32) {
+    /// A waiting thread keeps its depth for later. Who waits gives up on purpose that what the monitor guards is one
+    /// step: the blocks of that monitor, and those inside of them, end here and begin anew afterwards.
+    fn waits(&mut self, thread: ThreadId, object: u32, site: SiteId, out: &mut Vec<Event>) {
         let depth = std::mem::take(&mut self.object(object).depth);
         self.let_go(thread, object);
-        self.waiting.insert((thread, object), depth);
+        let open = &mut self.open[thread.index()];
+        let first = open.iter().position(|block| block.object == object).unwrap_or(open.len());
+        let blocks = open.split_off(first);
+        for OpenBlock { label, .. } in blocks.iter().rev() {
+            out.push(Event::new(thread, Op::End { label: *label }, site));
+        }
+        self.waiting.insert((thread, object), GivenUp { depth, blocks });
     }
 
     fn resumes(&mut self, thread: ThreadId, object: u32, lock: LockId, out: &mut Vec<Event>) {
-        let depth = self.waiting.remove(&(thread, object)).unwrap_or(1);
+        let GivenUp { depth, blocks } = self.waiting.remove(&(thread, object)).unwrap_or_default();
         self.acquire(thread, object, lock, out);
-        self.object(object).depth = depth;
+        self.object(object).depth = depth.max(1);
+        self.resumed = blocks;
     }
 
     fn name_of_thread(&mut self, thread: ThreadId) -> String {

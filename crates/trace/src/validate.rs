@@ -220,6 +220,23 @@ impl Validator {
         }
     }
 
+    /// Sees one event, for who does not have them in batches.
+    #[inline(always)]
+    pub fn event(&mut self, at: EventIdx, event: &Event) {
+        let running = self.running.get(event.thread.index()).copied().unwrap_or(false);
+        if !running || ROLES[event.op.code()] != 0 {
+            self.single(at, event);
+        }
+    }
+
+    fn single(&mut self, at: EventIdx, event: &Event) {
+        let Err(kind) = self.check(event) else { return };
+        self.count += 1;
+        if self.first.len() < Self::KEPT {
+            self.first.push(Defect { at, event: *event, kind });
+        }
+    }
+
     fn chunk(&mut self, first: EventIdx, chunk: &[Event]) {
         let mut defects = Vec::new();
         let (mut locking, mut nesting) = (Positions::NONE, Positions::NONE);
@@ -229,7 +246,7 @@ impl Validator {
             defects.sort_by_key(|&(i, _)| i);
         } else {
             for (i, event) in chunk.iter().enumerate() {
-                defects.extend(self.event(event).err().map(|kind| (i, kind)));
+                defects.extend(self.check(event).err().map(|kind| (i, kind)));
             }
         }
         self.count += defects.len() as u64;
@@ -274,7 +291,7 @@ impl Validator {
                 lock.owner = thread;
                 lock.depth = lock.depth.wrapping_add(if acquires { 1 } else { u32::MAX });
             } else {
-                defects.extend(self.event(&chunk[i]).err().map(|kind| (i, kind)));
+                defects.extend(self.check(&chunk[i]).err().map(|kind| (i, kind)));
             }
         }
     }
@@ -298,12 +315,12 @@ impl Validator {
                 labels[*depth] = label; // behind the open ones, if a block ends
                 *depth = depth.wrapping_add(if begins { 1 } else { usize::MAX });
             } else {
-                defects.extend(self.event(&chunk[i]).err().map(|kind| (i, kind)));
+                defects.extend(self.check(&chunk[i]).err().map(|kind| (i, kind)));
             }
         }
     }
 
-    fn event(&mut self, event: &Event) -> Result<(), DefectKind> {
+    fn check(&mut self, event: &Event) -> Result<(), DefectKind> {
         let t = event.thread;
         match self.thread(t).status {
             Status::Joined => return Err(DefectKind::EventAfterJoin),

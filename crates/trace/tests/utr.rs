@@ -275,7 +275,7 @@ fn errors_say_what_and_where() {
     newer[8] = 9;
     let sum = crc32c::crc32c(&newer[..12]);
     newer[12..16].copy_from_slice(&sum.to_le_bytes());
-    assert!(error(&newer).contains("format version 9, this program reads version 1"));
+    assert!(error(&newer).contains("format version 9, this program reads version 2"));
     let trailing = [&bytes[..], b"x"].concat();
     assert!(error(&trailing).contains("bytes behind the end marker"));
 }

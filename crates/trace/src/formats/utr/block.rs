@@ -6,14 +6,8 @@
 //! and its target, as wide as its class of targets needs in this block, in the second. Values follow
 //! in the order of the events that have one.
 
-use std::hash::BuildHasher;
-
-use rustc_hash::{FxBuildHasher, FxHashMap};
-
 use super::Fault;
-use super::bytes::{
-    BitWriter, Cursor, PADDING, bits, mask_of, put_varint, unzigzag, width_of, zigzag,
-};
+use super::bytes::{Cursor, PADDING, bits, mask_of, unzigzag, width_of};
 use crate::event::{Access, Event, Hold, Op, Value};
 use crate::ids::{LabelId, LockId, SiteId, ThreadId, VarId};
 use crate::tables::Tables;
@@ -23,7 +17,7 @@ pub(super) const BLOCK: usize = 32 * 1024;
 
 /// What the target of an operation counts; each class has its own width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Class {
+pub(super) enum Class {
     Var = 0,
     Lock = 1,
     Thread = 2,
@@ -32,9 +26,10 @@ enum Class {
     Label = 4,
 }
 
-const CLASSES: usize = 5;
+pub(super) const CLASSES: usize = 5;
 
-fn class_of(op: &Op) -> Class {
+#[inline]
+pub(super) fn class_of(op: &Op) -> Class {
     match op {
         Op::Read { .. } | Op::Write { .. } => Class::Var,
         Op::Acquire { .. }
@@ -51,7 +46,7 @@ fn class_of(op: &Op) -> Class {
 }
 
 /// The bytes that name an operation in a file: its code and its flags.
-fn code_of(op: &Op) -> (u8, u8) {
+pub(super) fn code_of(op: &Op) -> (u8, u8) {
     const KNOWN: u8 = 1;
     let known = if op.value().is_some() { KNOWN } else { 0 };
     match *op {
@@ -119,7 +114,7 @@ fn code_flags(op: &Op) -> u8 {
 }
 
 /// An id that may be absent, as a number.
-fn optional(id: u32) -> u64 {
+pub(super) fn optional(id: u32) -> u64 {
     u64::from(id.wrapping_add(1))
 }
 
@@ -129,118 +124,6 @@ fn read_optional(cursor: &mut Cursor<'_>, defined: usize, what: &str) -> Result<
         return Err(Fault::new(format!("it uses {what} {}, which is not defined", number - 1)));
     }
     Ok((number as u32).wrapping_sub(1))
-}
-
-/// Packs `events`, of which the first is event `first` of the trace.
-pub(super) fn encode(events: &[Event], first: u64) -> Vec<u8> {
-    let mut threads = Dictionary::default();
-    let mut shapes = Dictionary::default();
-    let mut largest = [0_u32; CLASSES];
-    let mut indices = Vec::with_capacity(events.len());
-    let mut last = None;
-    for event in events {
-        let class = class_of(&event.op);
-        largest[class as usize] = largest[class as usize].max(event.op.target());
-        let label = if class == Class::Label { event.op.target() } else { LabelId::NONE.0 };
-        let shape = (code_of(&event.op), event.site, label, class);
-        // Threads run for many events at a time.
-        let thread = match last {
-            Some((thread, index)) if thread == event.thread => index,
-            _ => threads.index(event.thread),
-        };
-        last = Some((event.thread, thread));
-        indices.push((thread, shapes.index(ShapeKey(shape))));
-    }
-    let widths: [u32; CLASSES] = std::array::from_fn(|class| match class {
-        4 => 0,
-        _ => u32::BITS - largest[class].leading_zeros(),
-    });
-
-    let (thread_bits, shape_bits) = (width_of(threads.keys.len()), width_of(shapes.keys.len()));
-    let (mut heads, mut targets) = (BitWriter::default(), BitWriter::default());
-    let mut values = Vec::new();
-    for (event, &(thread, shape)) in events.iter().zip(&indices) {
-        heads.put(thread, thread_bits);
-        heads.put(shape, shape_bits);
-        let width = widths[class_of(&event.op) as usize];
-        if width > 0 {
-            targets.put(event.op.target(), width);
-        }
-        if let Some(value) = event.value() {
-            put_varint(&mut values, zigzag(value.0));
-        }
-    }
-
-    let mut out = Vec::new();
-    out.extend(first.to_le_bytes());
-    put_varint(&mut out, events.len() as u64);
-    put_varint(&mut out, threads.keys.len() as u64);
-    for thread in &threads.keys {
-        put_varint(&mut out, u64::from(thread.0));
-    }
-    put_varint(&mut out, shapes.keys.len() as u64);
-    for ShapeKey(((code, flags), site, label, class)) in &shapes.keys {
-        out.extend([*code, *flags]);
-        put_varint(&mut out, optional(site.0));
-        if *class == Class::Label {
-            put_varint(&mut out, optional(*label));
-        }
-    }
-    out.extend(widths[..4].iter().map(|&width| width as u8));
-    for stream in [heads.finish(), targets.finish()] {
-        put_varint(&mut out, stream.len() as u64);
-        out.extend(stream);
-    }
-    out.extend(values);
-    out
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct ShapeKey(((u8, u8), SiteId, u32, Class));
-
-impl std::hash::Hash for ShapeKey {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        let ((code, flags), site, label, _) = self.0;
-        state.write_u64(u64::from(site.0) << 32 | u64::from(label));
-        state.write_u16(u16::from_le_bytes([code, flags]));
-    }
-}
-
-/// Distinct keys in the order of their first use.
-#[derive(Debug)]
-struct Dictionary<K> {
-    keys: Vec<K>,
-    index: FxHashMap<K, u32>,
-    /// Keys used not long ago, by a part of their hash: nearly all that are asked for.
-    recent: Vec<Option<(K, u32)>>,
-}
-
-const RECENT: usize = 256;
-
-impl<K: Copy> Default for Dictionary<K> {
-    fn default() -> Self {
-        Self { keys: Vec::new(), index: FxHashMap::default(), recent: vec![None; RECENT] }
-    }
-}
-
-impl<K: Copy + Eq + std::hash::Hash> Dictionary<K> {
-    #[inline]
-    fn index(&mut self, key: K) -> u32 {
-        let place = (FxBuildHasher.hash_one(key) >> 32) as usize % RECENT;
-        match self.recent[place] {
-            Some((recent, index)) if recent == key => index,
-            _ => self.look_up(key, place),
-        }
-    }
-
-    fn look_up(&mut self, key: K, place: usize) -> u32 {
-        let index = *self.index.entry(key).or_insert_with(|| {
-            self.keys.push(key);
-            self.keys.len() as u32 - 1
-        });
-        self.recent[place] = Some((key, index));
-        index
-    }
 }
 
 /// A shape, ready to become an event: only thread, target and value are missing.
@@ -362,7 +245,7 @@ impl BlockReader {
             let mut values = Cursor::new(payload, self.values_at);
             for event in &mut out[start..] {
                 if event.value().is_some() {
-                    event.op = event.op.with_value(Value(unzigzag(values.varint()?)));
+                    event.op = event.op.with_value(Value(unzigzag(values.number()?)));
                 }
             }
             self.values_at = values.at;

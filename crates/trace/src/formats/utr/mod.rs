@@ -9,16 +9,20 @@
 //! that starts with an upper-case letter may not.
 
 mod block;
+mod builder;
 mod bytes;
 mod extra;
 mod names;
 mod reader;
 mod section;
+mod skim;
 mod writer;
 
+pub use builder::ShapeMemo;
 pub use extra::{ExtraKind, extras};
 pub use reader::Reader;
 pub use section::{MAGIC, VERSION};
+pub use skim::{Skim, skim};
 pub use writer::{Compression, Writer};
 
 /// A fault inside a section, before the reader says where the section is.

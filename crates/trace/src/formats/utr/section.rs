@@ -8,7 +8,7 @@ use super::bytes::Cursor;
 pub const MAGIC: [u8; 8] = *b"\x89UTR\r\n\x1a\n";
 
 /// Major and minor version that this code writes.
-pub const VERSION: (u16, u16) = (1, 0);
+pub const VERSION: (u16, u16) = (2, 0);
 
 pub(super) const FILE_HEADER: usize = 16;
 pub(super) const SECTION_HEADER: usize = 24;

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use super::block::{BLOCK, encode};
+use super::block::BLOCK;
+use super::builder::{BlockBuilder, ShapeMemo};
 use super::extra::ExtraKind;
 use super::names::NamesWriter;
 use super::section::{DONE, Done, EVENTS, MAX_SECTION, META, NAMES, SectionHeader, file_header};
@@ -29,12 +30,16 @@ pub struct Writer<W> {
     compression: Compression,
     names: NamesWriter,
     meta: Option<RunMeta>,
-    pending: Vec<Event>,
+    block: BlockBuilder,
+    /// The payload of the last block; kept for its memory.
+    payload: Vec<u8>,
     /// Events in sections that have been written.
     written: u64,
     /// Looks at every event on its way, so that readers need not.
     validator: Validator,
     started: bool,
+    /// Why [`Writer::push`] could not write a block: the next call that can fail says it.
+    failed: Option<TraceError>,
 }
 
 impl<W: Write> Writer<W> {
@@ -44,10 +49,36 @@ impl<W: Write> Writer<W> {
             compression,
             names: NamesWriter::default(),
             meta: None,
-            pending: Vec::with_capacity(BLOCK),
+            block: BlockBuilder::default(),
+            payload: Vec::new(),
             written: 0,
             validator: Validator::new(),
             started: false,
+            failed: None,
+        }
+    }
+
+    /// Writes one event, for who makes them one by one and knows which have the same shape: a memo belongs to one
+    /// shape, and starts as its default. `tables` must be complete for all events before this one.
+    /// Whether it worked is told by [`Writer::check`].
+    #[inline(always)] // see BlockBuilder::push
+    pub fn push(&mut self, tables: &Tables, event: &Event, memo: &mut ShapeMemo) {
+        if self.block.is_full() {
+            self.next_block(tables);
+        }
+        self.validator.event(EventIdx(self.events()), event);
+        self.block.push(event, memo);
+    }
+
+    /// Whether every block so far could be written.
+    pub fn check(&mut self) -> Result<(), TraceError> {
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    #[cold]
+    fn next_block(&mut self, tables: &Tables) {
+        if let Err(error) = self.flush_block(tables) {
+            self.failed.get_or_insert(error);
         }
     }
 
@@ -70,7 +101,7 @@ impl<W: Write> Writer<W> {
 
     /// Events handed to the writer so far.
     pub fn events(&self) -> u64 {
-        self.written + self.pending.len() as u64
+        self.written + self.block.len() as u64
     }
 
     fn start(&mut self) -> Result<(), TraceError> {
@@ -91,25 +122,28 @@ impl<W: Write> Writer<W> {
         }
         let Self { out, names, compression, .. } = self;
         names.news(tables, |payload| put_section(out, NAMES, payload, *compression))?;
-        if !self.pending.is_empty() {
-            self.validator.events(EventIdx(self.written), &self.pending);
-            let payload = encode(&self.pending, self.written);
-            put_section(&mut self.out, EVENTS, &payload, self.compression)?;
-            self.written += self.pending.len() as u64;
-            self.pending.clear();
+        if self.block.len() > 0 {
+            let (first, count) = (self.written, self.block.len());
+            // First of all, so that a block that cannot be written does not come back.
+            self.block.finish(first, &mut self.payload);
+            self.written += count as u64;
+            put_section(&mut self.out, EVENTS, &self.payload, self.compression)?;
         }
-        Ok(())
+        self.check()
     }
 }
 
 impl<W: Write> Sink for Writer<W> {
     fn write(&mut self, tables: &Tables, mut events: &[Event]) -> Result<(), TraceError> {
         while !events.is_empty() {
-            let room = BLOCK - self.pending.len();
+            let room = BLOCK - self.block.len();
             let (now, later) = events.split_at(room.min(events.len()));
-            self.pending.extend_from_slice(now);
+            self.validator.events(EventIdx(self.events()), now);
+            for event in now {
+                self.block.push_unknown(event);
+            }
             events = later;
-            if self.pending.len() == BLOCK {
+            if self.block.is_full() {
                 self.flush_block(tables)?;
             }
         }

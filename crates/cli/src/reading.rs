@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use untorn_check::block_filter::BlockFilter;
 use untorn_report::text::plain;
 use untorn_report::words;
+use untorn_trace::formats::utr;
 use untorn_trace::validate::Validator;
-use untorn_trace::{BATCH, Event, EventIdx, Notes, Op, Source, Strictness, Tables};
+use untorn_trace::{BATCH, Event, EventIdx, Notes, Op, RunMeta, Source, Strictness, Tables};
 
 use crate::config::Blocks;
 use crate::console::Progress;
@@ -149,20 +150,23 @@ fn ill_formed(input: &Input, validator: &Validator, tables: &Tables) -> Failure 
 
 /// What a trace says of itself at its end.
 pub struct LastMeta {
-    pub tables: Tables,
+    pub meta: RunMeta,
     pub events: u64,
+    pub threads: u64,
     /// Why the trace ends early, if it does.
     pub cut: Option<String>,
 }
 
-/// Reads a trace to its end for what is said there.
+/// Finds what is said at the end of a `.utr` file; only a cut one has to be read for that.
 pub fn last_meta(path: &std::path::Path) -> std::result::Result<LastMeta, String> {
-    let input = Input {
-        path: path.to_owned(),
-        format: Some(untorn_trace::Format::Utr),
-        strictness: Strictness::Strict,
-    };
-    let mut source = input.open().map_err(|failure| failure.to_string())?;
+    let mut file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    let whole = utr::skim(&mut file).map_err(|error| error.to_string())?;
+    if let Some(utr::Skim { meta, events }) = whole
+        && let Some(threads) = meta.other.get("threads").and_then(serde_json::Value::as_u64)
+    {
+        return Ok(LastMeta { meta, events, threads, cut: None });
+    }
+    let mut source = Input::utr(path).open().map_err(|failure| failure.to_string())?;
     let mut batch = Vec::with_capacity(BATCH);
     let mut events = 0;
     loop {
@@ -172,5 +176,6 @@ pub fn last_meta(path: &std::path::Path) -> std::result::Result<LastMeta, String
         }
         events += batch.len() as u64;
     }
-    Ok(LastMeta { tables: source.tables().clone(), events, cut: source.notes().cut.clone() })
+    let (meta, threads) = (source.tables().meta.clone(), source.tables().threads.len() as u64);
+    Ok(LastMeta { meta, events, threads, cut: source.notes().cut.clone() })
 }

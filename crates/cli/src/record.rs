@@ -111,12 +111,12 @@ fn summary(trace: &Path, done: &Run) -> String {
         Err(error) => return format!("untorn: the trace cannot be read: {error}\n"),
     };
     let seconds = done.elapsed.as_secs_f64();
-    let get = |name: &str| meta.tables.meta.other.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let get = |name: &str| meta.meta.other.get(name).and_then(Value::as_u64).unwrap_or(0);
     let _ = writeln!(
         out,
         "untorn: recorded {} of {} in {seconds:.2} s, {}",
         count(meta.events, "event"),
-        count(meta.tables.threads.len() as u64, "thread"),
+        count(meta.threads, "thread"),
         trace.display(),
     );
     let _ = writeln!(
@@ -128,9 +128,7 @@ fn summary(trace: &Path, done: &Run) -> String {
         count(get("skipped_classes"), "class"),
         count(get("skipped_methods"), "method"),
     );
-    for line in
-        meta.tables.meta.other.get("skipped").and_then(Value::as_array).into_iter().flatten()
-    {
+    for line in meta.meta.other.get("skipped").and_then(Value::as_array).into_iter().flatten() {
         let _ = writeln!(out, "    skipped {}", line.as_str().unwrap_or("?"));
     }
     let _ = writeln!(
@@ -145,7 +143,7 @@ fn summary(trace: &Path, done: &Run) -> String {
 
 /// Everything that makes the trace less than it seems.
 fn warnings(out: &mut String, meta: &crate::reading::LastMeta, done: &Run) {
-    let other = &meta.tables.meta.other;
+    let other = &meta.meta.other;
     let get = |name: &str| other.get(name).and_then(Value::as_u64).unwrap_or(0);
     let mut warn = |text: String| {
         let _ = writeln!(out, "  NOTE: {text}");
@@ -158,7 +156,7 @@ fn warnings(out: &mut String, meta: &crate::reading::LastMeta, done: &Run) {
     } else if get("application_classes") == 0 {
         warn("nothing of the application was recorded: no class of it was rewritten".to_owned());
     }
-    match meta.tables.threads.len() {
+    match meta.threads {
         0 => warn("the program did not begin: no event was recorded".to_owned()),
         1 => warn("only one thread ever ran: there is nothing to tear".to_owned()),
         _ => {}

@@ -7,7 +7,7 @@ use untorn_jvm::{SCHEDULE, config::Config};
 use untorn_report::words::number;
 use untorn_trace::event::Event;
 use untorn_trace::formats::utr;
-use untorn_trace::tables::Tables;
+use untorn_trace::tables::{RunMeta, Tables};
 use untorn_trace::{Source, show_value};
 
 use crate::config::Replay;
@@ -27,7 +27,7 @@ pub fn run(replay: &Replay) -> Result<u8> {
     let schedule = utr::extras(&bytes, SCHEDULE).map_err(fault)?;
     let meta = crate::reading::last_meta(&replay.file)
         .map_err(|error| Failure::input(format!("{}: {error}", replay.file.display())))?;
-    let command = meta.tables.meta.command.clone();
+    let command = meta.meta.command.clone();
     if command.is_empty() || schedule.is_empty() {
         return Err(Failure::input(format!("{}: has no schedule", replay.file.display()))
             .way_out("only traces made by `untorn record` can be replayed"));
@@ -41,9 +41,9 @@ pub fn run(replay: &Replay) -> Result<u8> {
     let config = Config {
         replay: Some(schedule),
         patience_ms: if replay.debug { u64::from(u32::MAX) } else { 500 },
-        ..config_of_trace(&meta.tables.meta, &again, &launch)
+        ..config_of_trace(&meta.meta, &again, &launch)
     };
-    let surroundings = surroundings_of(&meta.tables);
+    let surroundings = surroundings_of(&meta.meta);
     let mut extra = Vec::new();
     if replay.debug {
         extra.push(format!(
@@ -76,8 +76,8 @@ pub fn run(replay: &Replay) -> Result<u8> {
     }
 }
 
-fn surroundings_of(tables: &Tables) -> Surroundings {
-    let get = |name: &str| tables.meta.other.get(name).cloned().unwrap_or_default();
+fn surroundings_of(meta: &RunMeta) -> Surroundings {
+    let get = |name: &str| meta.other.get(name).cloned().unwrap_or_default();
     Surroundings {
         directory: get("directory").as_str().unwrap_or(".").to_owned(),
         environment: serde_json::from_value(get("environment")).unwrap_or_default(),
@@ -174,7 +174,7 @@ fn target(event: &Event, tables: &Tables) -> String {
 }
 
 impl Input {
-    fn utr(path: &Path) -> Self {
+    pub fn utr(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
             format: Some(untorn_trace::Format::Utr),

@@ -3,75 +3,27 @@
 //! Ids are given in the order of first occurrence, so they do not depend on the order in which classes
 //! were loaded or objects got their identities: the same schedule gives the same bytes.
 
+mod meaning;
+
+use std::fmt::Write as _;
+use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
-use untorn_trace::event::{Access, Event, Hold, Op, Value, ValueKind};
+use untorn_trace::event::{Access, Event, Op, Value, ValueKind};
+use untorn_trace::formats::utr::{ShapeMemo, Writer};
 use untorn_trace::ids::{LabelId, LockId, SiteId, ThreadId, VarId};
-use untorn_trace::tables::{Site, Tables, VarFacts};
+use untorn_trace::tables::{Tables, VarFacts};
 
+use self::meaning::{Meaning, Told, UNKNOWN};
 use crate::buffers::{Record, special};
-use crate::instrument::{Rewriter, value_kind};
-use crate::sites::{CodeSite, FieldName, MethodInfo, SiteInfo, What};
+use crate::instrument::Rewriter;
+use crate::sites::CodeSite;
 use crate::vars::VarMap;
 
-/// What a place in the code means for the trace; found out when it first tells something.
-#[derive(Clone, Copy, Debug)]
-struct Meaning {
-    op: Told,
-    site: SiteId,
-    /// Of accesses: how values are shown and what kind of access it is.
-    kind: ValueKind,
-    access: Access,
-    /// Of fields: the number of the field. Of everything named: the label.
-    number: u32,
-    /// Whether every write of the variable is seen, so that it starts as zero.
-    recorded: bool,
-    /// Of reads and writes of arrays: the field or variable that holds an array gives it a name.
-    holds_array: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Told {
-    /// Not yet known.
-    Unknown,
-    /// Not worth an event: a final field.
-    Nothing,
-    Field {
-        write: bool,
-    },
-    Element {
-        write: bool,
-    },
-    Enter {
-        block: bool,
-    },
-    Exit {
-        block: bool,
-    },
-    Call,
-    Return,
-    Begin,
-    End,
-    BeginInitialiser,
-    EndInitialiser,
-}
-
-const UNKNOWN: Meaning = Meaning {
-    op: Told::Unknown,
-    site: SiteId::NONE,
-    kind: ValueKind::Int,
-    access: Access::Plain,
-    number: 0,
-    recorded: false,
-    holds_array: false,
-};
-
-/// What is known of an object.
+/// What is known of an object beside its number.
 #[derive(Clone, Copy, Debug)]
 struct Object {
-    /// By order of first occurrence, from 1; 0 if it has not occurred.
-    number: u32,
     lock: Option<LockId>,
     /// Whether `array_names` has a name for it.
     named: bool,
@@ -97,7 +49,7 @@ struct GivenUp {
 
 impl Default for Object {
     fn default() -> Self {
-        Self { number: 0, lock: None, named: false, holder: ThreadId(0), depth: 0 }
+        Self { lock: None, named: false, holder: ThreadId(0), depth: 0 }
     }
 }
 
@@ -106,14 +58,22 @@ pub struct Converter {
     /// Names of threads, filled in by those who start them.
     thread_names: Arc<Mutex<Vec<String>>>,
     pub tables: Tables,
+    /// By place in the code.
     meanings: Vec<Meaning>,
+    /// Of accesses, by place in the code; and of branches.
+    memos: Vec<ShapeMemo>,
+    branch_memo: ShapeMemo,
     /// Names and numbers of declared fields: `com.acme.Account.balance`.
     fields: FxHashMap<String, u32>,
     field_names: Vec<(String, String)>,
     /// Short names of classes, and to whom they belong.
     short_names: FxHashMap<String, String>,
+    /// By identity: the number of the object by first occurrence, from 1; 0 if it has not occurred.
+    numbers: Vec<u32>,
     /// By identity.
     objects: Vec<Object>,
+    /// Kept for its memory.
+    name: String,
     occurred: u32,
     /// What arrays are called: by the number of the object.
     array_names: FxHashMap<u32, String>,
@@ -143,10 +103,14 @@ impl Converter {
             thread_names,
             tables: Tables::default(),
             meanings: Vec::new(),
+            memos: Vec::new(),
+            branch_memo: ShapeMemo::default(),
             fields: FxHashMap::default(),
             field_names: Vec::new(),
             short_names: FxHashMap::default(),
+            numbers: Vec::new(),
             objects: Vec::new(),
+            name: String::new(),
             occurred: 0,
             array_names: FxHashMap::default(),
             vars: VarMap::default(),
@@ -158,20 +122,29 @@ impl Converter {
         }
     }
 
-    /// Adds the events of some records of one thread to `out`.
-    pub fn convert(&mut self, thread: ThreadId, records: &[Record], out: &mut Vec<Event>) {
+    /// Writes the events of some records of one thread.
+    pub fn convert(&mut self, thread: ThreadId, records: &[Record], out: &mut Writer<impl Write>) {
         self.know_thread(thread);
         for record in records {
             if record.branches > 0 {
-                let count = record.branches;
-                out.push(Event::new(thread, Op::Branch { count }, SiteId::NONE));
+                let branch = Op::Branch { count: record.branches };
+                let event = Event::new(thread, branch, SiteId::NONE);
+                out.push(&self.tables, &event, &mut self.branch_memo);
             }
-            if record.site >= special::FIRST {
-                self.special(thread, record, out);
-            } else {
-                self.coded(thread, record, out);
+            match self.meanings.get(record.site as usize).map(|meaning| meaning.op) {
+                Some(Told::Field { write }) => self.access(thread, record, write, out),
+                Some(Told::Element { write }) => self.access(thread, record, write, out),
+                Some(Told::Nothing) => {}
+                _ if record.site >= special::FIRST => self.special(thread, record, out),
+                _ => self.coded(thread, record, out),
             }
         }
+    }
+
+    /// Writes an event that is not one of very many.
+    fn tell(&self, out: &mut Writer<impl Write>, thread: ThreadId, op: Op, site: SiteId) {
+        let event = Event::new(thread, op, site);
+        out.push(&self.tables, &event, &mut ShapeMemo::default());
     }
 
     fn know_thread(&mut self, thread: ThreadId) {
@@ -186,34 +159,31 @@ impl Converter {
         }
     }
 
-    fn coded(&mut self, thread: ThreadId, record: &Record, out: &mut Vec<Event>) {
+    fn coded(&mut self, thread: ThreadId, record: &Record, out: &mut Writer<impl Write>) {
         let index = record.site as usize;
         if index >= self.meanings.len() {
             self.meanings.resize(index + 1, UNKNOWN);
+            self.memos.resize(index + 1, ShapeMemo::default());
         }
         let mut meaning = self.meanings[index];
         if meaning.op == Told::Unknown {
             meaning = self.find_meaning(CodeSite(record.site));
             self.meanings[index] = meaning;
         }
-        let label = LabelId(meaning.number);
-        let mut tell = |op| out.push(Event::new(thread, op, meaning.site));
+        let (label, site) = (LabelId(meaning.number), meaning.site);
         match meaning.op {
             Told::Unknown | Told::Nothing => {}
-            Told::Field { write } => tell(self.access(&meaning, record, write, meaning.number)),
-            Told::Element { write } => tell(self.access(&meaning, record, write, record.index)),
+            Told::Field { write } | Told::Element { write } => {
+                self.access(thread, record, write, out);
+            }
             Told::Enter { block } => {
                 if block {
                     self.open[thread.index()].push(OpenBlock { label, object: record.object });
-                    tell(Op::Begin { label });
+                    self.tell(out, thread, Op::Begin { label }, site);
                 }
                 let lock = self.lock(record.object, &meaning);
                 self.acquire(thread, record.object, lock, out);
-                out.push(Event::new(
-                    thread,
-                    Op::Acquire { lock, hold: Hold::Exclusive },
-                    meaning.site,
-                ));
+                self.tell(out, thread, Op::acquire(lock), site);
             }
             Told::Exit { block } => {
                 let lock = self.lock(record.object, &meaning);
@@ -223,32 +193,42 @@ impl Converter {
                     if object.depth == 0 {
                         self.let_go(thread, record.object);
                     }
-                    tell(Op::Release { lock, hold: Hold::Exclusive });
+                    self.tell(out, thread, Op::release(lock), site);
                 } else {
                     self.unmatched += 1;
                 }
                 if block {
-                    self.end(thread, label, meaning.site, out);
+                    self.end(thread, label, site, out);
                 }
             }
             Told::Call => {
                 let value = Value(self.number(record.object).into());
-                tell(Op::Call { method: label, known: record.object != 0, value });
+                let call = Op::Call { method: label, known: record.object != 0, value };
+                let memo = &mut self.memos[index];
+                out.push(&self.tables, &Event::new(thread, call, site), memo);
             }
             Told::Return => {
-                tell(Op::Return { method: label, known: false, value: Value(0) });
+                let returned = Op::Return { method: label, known: false, value: Value(0) };
+                let memo = &mut self.memos[index];
+                out.push(&self.tables, &Event::new(thread, returned, site), memo);
             }
             Told::Begin | Told::BeginInitialiser => {
                 self.open[thread.index()].push(OpenBlock { label, object: 0 });
-                tell(Op::Begin { label });
+                self.tell(out, thread, Op::Begin { label }, site);
             }
-            Told::End | Told::EndInitialiser => self.end(thread, label, meaning.site, out),
+            Told::End | Told::EndInitialiser => self.end(thread, label, site, out),
         }
     }
 
     /// Notes who holds a monitor. If somebody else did, by the trace, that thread's exits were lost in a stack
     /// overflow: they are made up for.
-    fn acquire(&mut self, thread: ThreadId, identity: u32, lock: LockId, out: &mut Vec<Event>) {
+    fn acquire(
+        &mut self,
+        thread: ThreadId,
+        identity: u32,
+        lock: LockId,
+        out: &mut Writer<impl Write>,
+    ) {
         let object = self.object(identity);
         if object.holder == thread && object.depth > 0 {
             object.depth += 1;
@@ -257,73 +237,99 @@ impl Converter {
         let (holder, lost) = (object.holder, object.depth);
         (object.holder, object.depth) = (thread, 1);
         self.held[thread.index()].push(identity);
-        let release = Op::Release { lock, hold: Hold::Exclusive };
-        out.extend((0..lost).map(|_| Event::new(holder, release, SiteId::NONE)));
+        for _ in 0..lost {
+            self.tell(out, holder, Op::release(lock), SiteId::NONE);
+        }
         self.unmatched += u64::from(lost);
     }
 
     /// Ends a block, and those inside of it that were left without a word.
-    fn end(&mut self, thread: ThreadId, label: LabelId, site: SiteId, out: &mut Vec<Event>) {
+    fn end(
+        &mut self,
+        thread: ThreadId,
+        label: LabelId,
+        site: SiteId,
+        out: &mut Writer<impl Write>,
+    ) {
         let open = &mut self.open[thread.index()];
         let Some(depth) = open.iter().rposition(|other| other.label == label) else {
             self.unmatched += 1;
             return;
         };
         self.unmatched += (open.len() - depth - 1) as u64;
-        for OpenBlock { label, .. } in open.drain(depth..).rev() {
-            out.push(Event::new(thread, Op::End { label }, site));
+        while self.open[thread.index()].len() > depth {
+            if let Some(OpenBlock { label, .. }) = self.open[thread.index()].pop() {
+                self.tell(out, thread, Op::End { label }, site);
+            }
         }
     }
 
-    fn special(&mut self, thread: ThreadId, record: &Record, out: &mut Vec<Event>) {
+    fn special(&mut self, thread: ThreadId, record: &Record, out: &mut Writer<impl Write>) {
         let child = ThreadId(record.value as u32);
         let site = self.site_of(CodeSite(record.index));
-        let mut tell = |op| out.push(Event::new(thread, op, site));
         match record.site {
             special::FORK => {
                 self.know_thread(child);
-                tell(Op::Fork { child });
+                self.tell(out, thread, Op::Fork { child }, site);
             }
             special::JOIN => {
                 self.know_thread(child);
                 self.settle(child, out);
-                out.push(Event::new(thread, Op::Join { child }, site));
+                self.tell(out, thread, Op::Join { child }, site);
             }
             special::WAIT
             | special::RESUME
             | special::NOTIFY
             | special::NOTIFY_ALL
-            | special::REQUEST => {
-                let lock = self.lock(record.object, &UNKNOWN);
-                match record.site {
-                    special::WAIT => self.waits(thread, record.object, site, out),
-                    special::RESUME => self.resumes(thread, record.object, lock, out),
-                    _ => {}
-                }
-                let mut tell = |op| out.push(Event::new(thread, op, site));
-                tell(match record.site {
-                    special::WAIT => Op::Wait { lock },
-                    special::RESUME => Op::Resume { lock },
-                    special::REQUEST => Op::Request { lock },
-                    kind => Op::Notify { lock, all: kind == special::NOTIFY_ALL },
-                });
-                for block in std::mem::take(&mut self.resumed) {
-                    self.open[thread.index()].push(block);
-                    out.push(Event::new(thread, Op::Begin { label: block.label }, site));
-                }
+            | special::REQUEST => self.monitor(thread, record, site, out),
+            special::UNPARK => {
+                let op = self.permit(child, true, 1);
+                self.tell(out, thread, op, site);
             }
-            special::UNPARK => tell(self.permit(child, true, 1)),
             special::PARK => {
-                tell(self.permit(child, false, 1));
-                tell(self.permit(child, true, 0));
+                for (write, value) in [(false, 1), (true, 0)] {
+                    let op = self.permit(child, write, value);
+                    self.tell(out, thread, op, site);
+                }
             }
-            special::PARK_IN_VAIN => tell(self.permit(child, false, 0)),
+            special::PARK_IN_VAIN => {
+                let op = self.permit(child, false, 0);
+                self.tell(out, thread, op, site);
+            }
             special::INTERRUPT => {
                 let name = format!("{}.interrupted", self.name_of_thread(child));
                 let var = self.named_var(&name, ValueKind::Bool);
-                tell(Op::Write { var, access: Access::Volatile, known: true, value: Value(1) });
+                let (access, known, value) = (Access::Volatile, true, Value(1));
+                self.tell(out, thread, Op::Write { var, access, known, value }, site);
             }
             _ => {}
+        }
+    }
+
+    /// Waiting, resuming, notifying, or being about to enter.
+    fn monitor(
+        &mut self,
+        thread: ThreadId,
+        record: &Record,
+        site: SiteId,
+        out: &mut Writer<impl Write>,
+    ) {
+        let lock = self.lock(record.object, &UNKNOWN);
+        match record.site {
+            special::WAIT => self.waits(thread, record.object, site, out),
+            special::RESUME => self.resumes(thread, record.object, lock, out),
+            _ => {}
+        }
+        let op = match record.site {
+            special::WAIT => Op::Wait { lock },
+            special::RESUME => Op::Resume { lock },
+            special::REQUEST => Op::Request { lock },
+            kind => Op::Notify { lock, all: kind == special::NOTIFY_ALL },
+        };
+        self.tell(out, thread, op, site);
+        for block in std::mem::take(&mut self.resumed) {
+            self.open[thread.index()].push(block);
+            self.tell(out, thread, Op::Begin { label: block.label }, site);
         }
     }
 
@@ -336,7 +342,7 @@ impl Converter {
     }
 
     /// A thread has ended: what it still holds or has open was left in a stack overflow.
-    fn settle(&mut self, thread: ThreadId, out: &mut Vec<Event>) {
+    fn settle(&mut self, thread: ThreadId, out: &mut Writer<impl Write>) {
         for identity in std::mem::take(&mut self.held[thread.index()]) {
             let object = self.object(identity);
             if object.holder != thread || object.depth == 0 {
@@ -344,33 +350,40 @@ impl Converter {
             }
             let lost = std::mem::take(&mut object.depth);
             let Some(lock) = object.lock else { continue };
-            let release = Op::Release { lock, hold: Hold::Exclusive };
-            out.extend((0..lost).map(|_| Event::new(thread, release, SiteId::NONE)));
+            for _ in 0..lost {
+                self.tell(out, thread, Op::release(lock), SiteId::NONE);
+            }
             self.unmatched += u64::from(lost);
         }
         for OpenBlock { label, .. } in
             std::mem::take(&mut self.open[thread.index()]).into_iter().rev()
         {
-            out.push(Event::new(thread, Op::End { label }, SiteId::NONE));
+            self.tell(out, thread, Op::End { label }, SiteId::NONE);
             self.unmatched += 1;
         }
     }
 
     /// A waiting thread keeps its depth for later. Who waits gives up on purpose that what the monitor guards is one
     /// step: the blocks of that monitor, and those inside of them, end here and begin anew afterwards.
-    fn waits(&mut self, thread: ThreadId, object: u32, site: SiteId, out: &mut Vec<Event>) {
+    fn waits(&mut self, thread: ThreadId, object: u32, site: SiteId, out: &mut Writer<impl Write>) {
         let depth = std::mem::take(&mut self.object(object).depth);
         self.let_go(thread, object);
         let open = &mut self.open[thread.index()];
         let first = open.iter().position(|block| block.object == object).unwrap_or(open.len());
         let blocks = open.split_off(first);
         for OpenBlock { label, .. } in blocks.iter().rev() {
-            out.push(Event::new(thread, Op::End { label: *label }, site));
+            self.tell(out, thread, Op::End { label: *label }, site);
         }
         self.waiting.insert((thread, object), GivenUp { depth, blocks });
     }
 
-    fn resumes(&mut self, thread: ThreadId, object: u32, lock: LockId, out: &mut Vec<Event>) {
+    fn resumes(
+        &mut self,
+        thread: ThreadId,
+        object: u32,
+        lock: LockId,
+        out: &mut Writer<impl Write>,
+    ) {
         let GivenUp { depth, blocks } = self.waiting.remove(&(thread, object)).unwrap_or_default();
         self.acquire(thread, object, lock, out);
         self.object(object).depth = depth.max(1);
@@ -403,8 +416,21 @@ impl Converter {
         var
     }
 
-    fn access(&mut self, meaning: &Meaning, record: &Record, write: bool, slot: u32) -> Op {
-        let value = match meaning.kind {
+    /// An access of a field or an element: what nearly all records are.
+    #[inline]
+    fn access(
+        &mut self,
+        thread: ThreadId,
+        record: &Record,
+        write: bool,
+        out: &mut Writer<impl Write>,
+    ) {
+        let meaning = &self.meanings[record.site as usize];
+        let is_element = matches!(meaning.op, Told::Element { .. });
+        let slot = if is_element { record.index } else { meaning.number };
+        let (kind, access, site) = (meaning.kind, meaning.access, meaning.site);
+        let holds_array = meaning.holds_array;
+        let value = match kind {
             ValueKind::Ref => Value(self.number(record.value as u32).into()),
             // The probe sign-extends; the upper half of a float is not part of it.
             ValueKind::Float => Value(record.value & 0xffff_ffff),
@@ -412,42 +438,43 @@ impl Converter {
         };
         let var = match self.vars.find(record.object, slot) {
             Some(var) => var,
-            None => self.new_var(meaning, record, write, slot, value),
+            None => self.new_var(record, write, slot, value),
         };
-        if meaning.holds_array && value.0 != 0 {
+        if holds_array && value.0 != 0 {
             self.name_array(record.value as u32, value.0 as u32, var);
         }
-        let access = meaning.access;
-        match write {
+        let op = match write {
             true => Op::Write { var, access, known: true, value },
             false => Op::Read { var, access, known: true, value },
-        }
+        };
+        let memo = &mut self.memos[record.site as usize];
+        out.push(&self.tables, &Event::new(thread, op, site), memo);
     }
 
-    fn new_var(
-        &mut self,
-        meaning: &Meaning,
-        record: &Record,
-        write: bool,
-        slot: u32,
-        value: Value,
-    ) -> VarId {
+    #[cold]
+    fn new_var(&mut self, record: &Record, write: bool, slot: u32, value: Value) -> VarId {
         let number = self.number(record.object);
-        let name = match meaning.op {
+        let meaning = self.meanings[record.site as usize];
+        let name = &mut self.name;
+        name.clear();
+        // Writing to a string does not fail.
+        let _ = match meaning.op {
             Told::Element { .. } => match self.array_names.get(&number) {
-                Some(holder) => format!("{holder}[{slot}]"),
-                None => format!("{}#{number}[{slot}]", self.field_names[meaning.number as usize].1),
+                Some(holder) => write!(name, "{holder}[{slot}]"),
+                None => {
+                    let element = &self.field_names[meaning.number as usize].1;
+                    write!(name, "{element}#{number}[{slot}]")
+                }
             },
             _ => {
                 let (class, field) = &self.field_names[slot as usize];
-                if record.object == 0 {
-                    format!("{class}.{field}")
-                } else {
-                    format!("{class}#{number}.{field}")
+                match record.object {
+                    0 => write!(name, "{class}.{field}"),
+                    _ => write!(name, "{class}#{number}.{field}"),
                 }
             }
         };
-        let var = self.tables.vars.push(&name);
+        let var = self.tables.vars.push(&self.name);
         let initial = match write {
             false => Some(value),
             true => meaning.recorded.then_some(Value(0)),
@@ -475,18 +502,26 @@ impl Converter {
     }
 
     /// The number of an object by first occurrence; 0 is null.
+    #[inline]
     fn number(&mut self, identity: u32) -> u32 {
         if identity == 0 {
             return 0;
         }
-        let next = self.occurred + 1;
-        let object = self.object(identity);
-        if object.number == 0 {
-            object.number = next;
-            self.occurred = next;
-            return next;
+        match self.numbers.get(identity as usize) {
+            Some(&number) if number != 0 => number,
+            _ => self.new_number(identity),
         }
-        object.number
+    }
+
+    #[cold]
+    fn new_number(&mut self, identity: u32) -> u32 {
+        let index = identity as usize;
+        if index >= self.numbers.len() {
+            self.numbers.resize((index + 1).next_power_of_two(), 0);
+        }
+        self.occurred += 1;
+        self.numbers[index] = self.occurred;
+        self.occurred
     }
 
     fn lock(&mut self, identity: u32, meaning: &Meaning) -> LockId {
@@ -515,113 +550,5 @@ impl Converter {
             .get(meaning.site)
             .map(|site| (site.class.to_owned(), meaning.holds_array))?;
         Some((self.short_name(&class.replace('.', "/")), is_static))
-    }
-
-    fn site_of(&mut self, code: CodeSite) -> SiteId {
-        let rewriter = Arc::clone(&self.rewriter);
-        let sites = rewriter.sites.read().unwrap_or_else(PoisonError::into_inner);
-        let Some(info) = sites.get(code) else { return SiteId::NONE };
-        sites.method(info.method).map_or(SiteId::NONE, |method| self.intern_site(info, method))
-    }
-
-    fn intern_site(&mut self, info: &SiteInfo, method: &MethodInfo) -> SiteId {
-        self.tables.sites.intern(&Site {
-            file: &method.file,
-            line: info.line,
-            method: &method.name,
-            class: &method.class.replace('/', "."),
-            loc: &format!("{}@{}", method.descriptor, info.pc),
-        })
-    }
-
-    fn find_meaning(&mut self, code: CodeSite) -> Meaning {
-        let rewriter = Arc::clone(&self.rewriter);
-        let sites = rewriter.sites.read().unwrap_or_else(PoisonError::into_inner);
-        let nothing = Meaning { op: Told::Nothing, ..UNKNOWN };
-        let Some(info) = sites.get(code) else { return nothing };
-        let Some(method) = sites.method(info.method) else { return nothing };
-        let site = self.intern_site(info, method);
-        let meaning = Meaning { site, ..UNKNOWN };
-        let named = |this: &mut Self, op, name: String| Meaning {
-            op,
-            number: this.tables.labels.intern(&name).0,
-            ..meaning
-        };
-        match &info.what {
-            What::Field { write, field } | What::Global { write, field } => {
-                let op = Told::Field { write: *write };
-                self.field_meaning(Meaning { op, ..meaning }, field)
-            }
-            What::Element { write, kind, element } => {
-                let number = self.field_number("", element);
-                let op = Told::Element { write: *write };
-                // Arrays of arrays: the element names the array that it holds.
-                let holds_array = *kind == ValueKind::Ref;
-                Meaning { op, kind: *kind, number, holds_array, ..meaning }
-            }
-            What::Enter { block, own } => {
-                let named = named(self, Told::Enter { block: *block }, block_name(info, method));
-                Meaning { recorded: *own, holds_array: method.is_static, ..named }
-            }
-            What::Exit { block } => {
-                named(self, Told::Exit { block: *block }, block_name(info, method))
-            }
-            What::Call => named(self, Told::Call, method.qualified_name()),
-            What::Return => named(self, Told::Return, method.qualified_name()),
-            What::Begin => named(self, Told::Begin, method.qualified_name()),
-            What::End => named(self, Told::End, method.qualified_name()),
-            What::BeginInitialiser => named(self, Told::BeginInitialiser, method.qualified_name()),
-            What::EndInitialiser => named(self, Told::EndInitialiser, method.qualified_name()),
-            What::Wait | What::Notify => nothing,
-        }
-    }
-
-    fn field_meaning(&mut self, meaning: Meaning, field: &FieldName) -> Meaning {
-        let rewriter = Arc::clone(&self.rewriter);
-        let classes = rewriter.classes.read().unwrap_or_else(PoisonError::into_inner);
-        let found = classes.declaring(&field.class, &field.name);
-        let class = found.map_or(field.class.as_str(), |(class, _)| class);
-        let facts = found.map(|(_, facts)| facts);
-        if facts.is_some_and(|facts| facts.is_final) {
-            return Meaning { op: Told::Nothing, ..meaning };
-        }
-        let is_volatile = facts.is_some_and(|facts| facts.is_volatile);
-        Meaning {
-            kind: value_kind(&field.descriptor),
-            access: if is_volatile { Access::Volatile } else { Access::Plain },
-            number: self.field_number(class, &field.name),
-            recorded: facts.is_some_and(|facts| facts.recorded),
-            holds_array: field.descriptor.starts_with('['),
-            ..meaning
-        }
-    }
-
-    fn field_number(&mut self, class: &str, name: &str) -> u32 {
-        let key = format!("{class}.{name}");
-        if let Some(&number) = self.fields.get(&key) {
-            return number;
-        }
-        let number = self.field_names.len() as u32;
-        let short = self.short_name(class);
-        self.field_names.push((short, name.to_owned()));
-        self.fields.insert(key, number);
-        number
-    }
-
-    /// The name of a class without its package; with it, if another class has that name already.
-    fn short_name(&mut self, class: &str) -> String {
-        let short = class.rsplit('/').next().unwrap_or(class);
-        let owner = self.short_names.entry(short.to_owned()).or_insert_with(|| class.to_owned());
-        if owner == class { short.to_owned() } else { class.replace('/', ".") }
-    }
-}
-
-/// What to call the block that a monitor guards: its method, and the line of a statement.
-fn block_name(info: &SiteInfo, method: &MethodInfo) -> String {
-    match info.what {
-        What::Enter { own: false, .. } | What::Exit { .. } if info.pc != 0 => {
-            format!("{} (synchronized)", method.qualified_name())
-        }
-        _ => method.qualified_name(),
     }
 }

@@ -163,13 +163,24 @@ struct ClassEdit<'r, 'a> {
     /// Something was changed, in that many methods.
     touched: bool,
     methods: u64,
+    /// By method, once it was asked for: whether it touches anything shared.
+    touching: Vec<bool>,
 }
 
 impl<'r, 'a> ClassEdit<'r, 'a> {
     fn new(rewriter: &'r Rewriter, class: &'a ClassFile<'a>, depth: Depth) -> Self {
         let file = class.source_file().unwrap_or_default().into_owned();
         let editor = ClassEditor::new(class);
-        Self { rewriter, class, editor, depth, file, touched: false, methods: 0 }
+        Self {
+            rewriter,
+            class,
+            editor,
+            depth,
+            file,
+            touched: false,
+            methods: 0,
+            touching: Vec::new(),
+        }
     }
 
     fn method(&mut self, index: usize) -> Result<(), RewriteError> {

@@ -161,11 +161,10 @@ struct Writing {
 
 impl Writing {
     fn write(&mut self, buffer: &Buffer) -> Result<(), TraceError> {
-        let mut events = Vec::with_capacity(buffer.filled + buffer.filled / 2);
         for (thread, records) in buffer.records() {
-            self.converter.convert(thread, records, &mut events);
+            self.converter.convert(thread, records, &mut self.writer);
         }
-        self.writer.write(&self.converter.tables, &events)?;
+        self.writer.check()?;
         if buffer.turns.is_empty() {
             return Ok(());
         }

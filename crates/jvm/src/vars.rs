@@ -1,81 +1,91 @@
 //! From (object, slot) to variable: the look-up that every access makes.
 //!
-//! Open addressing with linear probing. Eight neighbouring slots of an object have neighbouring places, so a
-//! loop over an array finds most of its elements in the cache line of the one before; the groups of eight
-//! are scattered, because longer runs would collide with one another and grow together.
+//! Eight neighbouring slots of an object share a *group*, half a cache line with their variables; a hash table
+//! finds the group. A loop over an array thus asks for the same entry and the same line eight times
+//! in a row, and the table has few entries, spread evenly. (A table of single slots in which neighbours
+//! are kept together is slower: its runs collide with one another.)
 
 use untorn_trace::ids::VarId;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     object: u32,
-    slot: u32,
-    /// [`FREE`] if there is none.
-    var: u32,
+    /// The slots without their lowest bits.
+    slots: u32,
+    /// Index in `groups`; [`NONE`] if the entry is free.
+    group: u32,
 }
 
-const FREE: u32 = u32::MAX;
-const EMPTY: Entry = Entry { object: 0, slot: 0, var: FREE };
+const NONE: u32 = u32::MAX;
+const FREE: Entry = Entry { object: 0, slots: 0, group: NONE };
+
+/// Slots in a group, as a power of two.
+const BITS: u32 = 3;
+const GROUP: usize = 1 << BITS;
 
 #[derive(Debug)]
 pub(crate) struct VarMap {
-    /// A power of two, at most 5/8 full.
+    /// A power of two, at most half full; open addressing with linear probing.
     entries: Vec<Entry>,
-    used: usize,
+    /// Variables by slot; [`NONE`] for those that have not occurred.
+    groups: Vec<[u32; GROUP]>,
 }
 
 impl Default for VarMap {
     fn default() -> Self {
-        Self { entries: vec![EMPTY; 1 << 12], used: 0 }
+        Self { entries: vec![FREE; 1 << 10], groups: Vec::new() }
     }
 }
 
 impl VarMap {
+    /// The entry of a group: its own, or the free one where it belongs.
     #[inline]
-    fn start(&self, object: u32, slot: u32) -> usize {
-        let group = u64::from(object) << 32 | u64::from(slot >> 3);
+    fn place(&self, object: u32, slots: u32) -> usize {
+        let key = u64::from(object) << 32 | u64::from(slots);
         // The product's middle bits must depend on both halves, so they are folded first.
-        let folded = group ^ group >> 29;
-        let hash = folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24;
-        ((hash << 3) as usize | (slot & 7) as usize) & (self.entries.len() - 1)
+        let hash = (key ^ key >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 30;
+        let mask = self.entries.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            let entry = &self.entries[at];
+            if (entry.object == object && entry.slots == slots) || entry.group == NONE {
+                return at;
+            }
+            at = (at + 1) & mask;
+        }
     }
 
     #[inline]
     pub(crate) fn find(&self, object: u32, slot: u32) -> Option<VarId> {
-        let mask = self.entries.len() - 1;
-        let mut at = self.start(object, slot);
-        loop {
-            let entry = self.entries[at];
-            if entry.object == object && entry.slot == slot && entry.var != FREE {
-                return Some(VarId(entry.var));
-            }
-            if entry.var == FREE {
-                return None;
-            }
-            at = (at + 1) & mask;
-        }
+        let group = self.entries[self.place(object, slot >> BITS)].group;
+        let var = self.groups.get(group as usize)?[slot as usize % GROUP];
+        (var != NONE).then_some(VarId(var))
     }
 
     /// Adds a key that is not there yet.
     pub(crate) fn insert(&mut self, object: u32, slot: u32, var: VarId) {
-        if (self.used + 1) * 8 > self.entries.len() * 5 {
-            let larger = vec![EMPTY; self.entries.len() * 2];
-            let old = std::mem::replace(&mut self.entries, larger);
-            for entry in old.into_iter().filter(|entry| entry.var != FREE) {
-                self.place(entry);
+        let slots = slot >> BITS;
+        let mut at = self.place(object, slots);
+        if self.entries[at].group == NONE {
+            if (self.groups.len() + 1) * 2 > self.entries.len() {
+                self.grow();
+                at = self.place(object, slots);
             }
+            self.entries[at] = Entry { object, slots, group: self.groups.len() as u32 };
+            self.groups.push([NONE; GROUP]);
         }
-        self.place(Entry { object, slot, var: var.0 });
-        self.used += 1;
+        let group = self.entries[at].group;
+        self.groups[group as usize][slot as usize % GROUP] = var.0;
     }
 
-    fn place(&mut self, entry: Entry) {
-        let mask = self.entries.len() - 1;
-        let mut at = self.start(entry.object, entry.slot);
-        while self.entries[at].var != FREE {
-            at = (at + 1) & mask;
+    fn grow(&mut self) {
+        let larger = vec![FREE; self.entries.len() * 2];
+        for entry in std::mem::replace(&mut self.entries, larger) {
+            if entry.group != NONE {
+                let at = self.place(entry.object, entry.slots);
+                self.entries[at] = entry;
+            }
         }
-        self.entries[at] = entry;
     }
 }
 
@@ -83,24 +93,18 @@ impl VarMap {
 mod tests {
     use super::*;
 
-    /// How many places are looked at on average.
+    /// How many places are looked at on average, at most.
     fn probes(keys: impl Iterator<Item = (u32, u32)> + Clone) -> f64 {
         let mut map = VarMap::default();
         for (object, slot) in keys.clone() {
             map.insert(object, slot, VarId(0));
         }
-        let mask = map.entries.len() - 1;
-        let (mut looked, mut all) = (0, 0);
-        for (object, slot) in keys {
-            let mut at = map.start(object, slot);
-            while (map.entries[at].object, map.entries[at].slot) != (object, slot) {
-                at = (at + 1) & mask;
-                looked += 1;
-            }
-            all += 1;
-            looked += 1;
-        }
-        f64::from(looked) / f64::from(all)
+        // A run of entries in use makes a look-up that starts at its beginning as long as it is.
+        let used: Vec<bool> = map.entries.iter().map(|entry| entry.group != NONE).collect();
+        let runs = used.split(|used| !used).map(|run| run.len() as f64);
+        let (looked, all) = runs
+            .fold((0.0, 0.0), |(looked, all), run| (looked + run * (run + 1.0) / 2.0, all + run));
+        looked / all
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use untorn_bytecode::{Instr, Kind, Member, Snippet, op};
 use untorn_trace::event::ValueKind;
 
-use super::{MethodPass, RewriteError};
+use super::{ClassEdit, MethodPass, RewriteError};
 use crate::sites::{FieldName, What};
 
 /// Whether the instruction loads or stores an element of an array.
@@ -60,17 +60,19 @@ fn element_of(opcode: u8) -> (Kind, ValueKind, &'static str) {
     }
 }
 
-impl<'a> MethodPass<'_, '_, 'a> {
+impl<'a> ClassEdit<'_, 'a> {
     /// The field that the instruction names, unless it is known to be final: nobody can tear that.
-    fn field_of(&self, instr: &Instr<'a>) -> Option<Member<'a>> {
-        let field = self.class.class.pool().member(instr.pool_index()?).ok()?;
-        let classes = self.class.rewriter.classes.read().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn field_of(&self, instr: &Instr<'a>) -> Option<Member<'a>> {
+        let field = self.class.pool().member(instr.pool_index()?).ok()?;
+        let classes = self.rewriter.classes.read().unwrap_or_else(PoisonError::into_inner);
         let known = classes.declaring(&field.class, &field.name);
         (!known.is_some_and(|(_, facts)| facts.is_final)).then_some(field)
     }
+}
 
+impl<'a> MethodPass<'_, '_, 'a> {
     pub(super) fn field(&mut self, instr: &Instr<'a>) -> Result<(), RewriteError> {
-        let Some(field) = self.field_of(instr) else { return Ok(()) };
+        let Some(field) = self.class.field_of(instr) else { return Ok(()) };
         let Some(kind) = Kind::of(&field.descriptor) else { return Ok(()) };
         let write = instr.opcode == op::PUTFIELD;
         let site = self.site(instr.pc, What::Field { write, field: name_of(&field) });
@@ -103,7 +105,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
     }
 
     pub(super) fn global(&mut self, instr: &Instr<'a>) -> Result<(), RewriteError> {
-        let Some(field) = self.field_of(instr) else { return Ok(()) };
+        let Some(field) = self.class.field_of(instr) else { return Ok(()) };
         let Some(kind) = Kind::of(&field.descriptor) else { return Ok(()) };
         let write = instr.opcode == op::PUTSTATIC;
         let site = self.site(instr.pc, What::Global { write, field: name_of(&field) });

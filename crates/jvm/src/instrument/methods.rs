@@ -2,7 +2,7 @@
 
 use untorn_bytecode::{Instr, Snippet, Wrap, access, op};
 
-use super::{MethodPass, RewriteError, access as accesses};
+use super::{ClassEdit, MethodPass, RewriteError, access as accesses};
 use crate::scope::Depth;
 use crate::sites::What;
 
@@ -134,26 +134,95 @@ impl<'a> MethodPass<'_, '_, 'a> {
 
     /// Whether one activation may touch shared state or take locks at least twice: such a method
     /// may be meant to be atomic without saying so.
-    fn touches_twice(&self, instrs: &[Instr<'a>]) -> bool {
+    fn touches_twice(&mut self, instrs: &[Instr<'a>]) -> bool {
         if self.method.access() & access::BRIDGE != 0 {
             return false;
         }
-        let touching = instrs.iter().filter(|instr| self.touches(instr)).count();
+        let mut touching = 0;
+        for instr in instrs {
+            touching += usize::from(self.touches(instr));
+        }
         touching >= 2 || (touching == 1 && self.code.has_loop())
     }
 
-    fn touches(&self, instr: &Instr<'a>) -> bool {
+    fn touches(&mut self, instr: &Instr<'a>) -> bool {
+        match self.class.touch(instr) {
+            Touch::Nothing => false,
+            Touch::Shared => true,
+            Touch::Calls(callee) => self.class.touching()[callee],
+        }
+    }
+}
+
+/// What an instruction does to what other threads may see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Touch {
+    Nothing,
+    Shared,
+    /// What a method of the same class does.
+    Calls(usize),
+}
+
+impl<'a> ClassEdit<'_, 'a> {
+    fn touch(&self, instr: &Instr<'a>) -> Touch {
         match instr.opcode {
-            op::GETFIELD..=op::PUTFIELD | op::GETSTATIC | op::PUTSTATIC | op::MONITORENTER => true,
+            op::GETFIELD..=op::PUTFIELD | op::GETSTATIC | op::PUTSTATIC => {
+                if self.field_of(instr).is_some() { Touch::Shared } else { Touch::Nothing }
+            }
+            op::MONITORENTER => Touch::Shared,
             op::INVOKEVIRTUAL | op::INVOKESTATIC | op::INVOKEINTERFACE | op::INVOKESPECIAL => {
-                let called = instr.pool_index().map(|index| self.class.class.pool().member(index));
-                let Some(Ok(called)) = called else { return false };
+                let called = instr.pool_index().map(|index| self.class.pool().member(index));
+                let Some(Ok(called)) = called else { return Touch::Nothing };
                 let is_plain = called.class.starts_with("java/lang/")
                     || called.class.starts_with("java/io/")
                     || &*called.name == "<init>";
-                !is_plain || called.class.starts_with("java/lang/StringBu")
+                if is_plain && !called.class.starts_with("java/lang/StringBu") {
+                    return Touch::Nothing;
+                }
+                let own = (*called.class == *self.class.name()).then(|| {
+                    self.class.methods().iter().position(|method| {
+                        method.name() == &*called.name && method.descriptor() == &*called.descriptor
+                    })
+                });
+                // A method that a subclass may have overridden counts by what it does here.
+                own.flatten().map_or(Touch::Shared, Touch::Calls)
             }
-            opcode => accesses::is_element(opcode),
+            opcode if accesses::is_element(opcode) => Touch::Shared,
+            _ => Touch::Nothing,
+        }
+    }
+
+    /// By method: whether it touches anything shared, itself or through methods of its class.
+    fn touching(&mut self) -> &[bool] {
+        if self.touching.is_empty() {
+            self.touching = self.find_touching();
+        }
+        &self.touching
+    }
+
+    fn find_touching(&self) -> Vec<bool> {
+        let methods = self.class.methods();
+        let mut touching: Vec<bool> =
+            methods.iter().map(|method| method.access() & access::SYNCHRONIZED != 0).collect();
+        let mut calls: Vec<(usize, usize)> = Vec::new();
+        for (index, method) in methods.iter().enumerate() {
+            let instrs = method.code().into_iter().flat_map(|code| code.instructions().flatten());
+            for instr in instrs {
+                match self.touch(&instr) {
+                    Touch::Nothing => {}
+                    Touch::Shared => touching[index] = true,
+                    Touch::Calls(callee) => calls.push((index, callee)),
+                }
+            }
+        }
+        loop {
+            let before = touching.iter().filter(|&&touches| touches).count();
+            for &(caller, callee) in &calls {
+                touching[caller] |= touching[callee];
+            }
+            if touching.iter().filter(|&&touches| touches).count() == before {
+                return touching;
+            }
         }
     }
 }

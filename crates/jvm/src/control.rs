@@ -202,7 +202,7 @@ impl Control {
         let Some(probe) = self.probe() else { return Resumed::Free };
         let leaves = core.leave && core.left == 0;
         core.slots[me.index()].own = probe.own(jni);
-        self.hand_over(&mut core, why, (!leaves).then_some(me));
+        let next = self.decide(&mut core, why).filter(|&next| leaves || next != me);
         if leaves {
             // As when it was recorded: the thread goes on without the token until its next event.
             core.slots[me.index()].away = true;
@@ -211,28 +211,38 @@ impl Control {
             if core.scheduler.current().is_none() {
                 probe.nobody(jni);
             }
+            drop(core);
+            next.inspect(|&next| self.tokens.give(next));
             return Resumed::Free;
         }
         if core.granted.is_some_and(|turn| turn.thread == me) {
             return Resumed::Turn(self.take(jni, &mut core, me));
         }
+        // Who is woken may run at once, on this very processor, and needs the core first of all.
         drop(core);
+        next.inspect(|&next| self.tokens.give(next));
         self.wait_for_turn(jni, me)
     }
 
     /// Decides who is next, and wakes that thread, unless it is `taker`, who is about to look.
     pub(crate) fn hand_over(&self, core: &mut Core, why: Reason, taker: Option<ThreadId>) {
+        let next = self.decide(core, why).filter(|&next| taker != Some(next));
+        next.inspect(|&next| self.tokens.give(next));
+    }
+
+    /// Decides who is next. That thread still has to be woken.
+    #[must_use]
+    fn decide(&self, core: &mut Core, why: Reason) -> Option<ThreadId> {
         core.stuck = None;
         match core.scheduler.next(why, &self.locks) {
             Next::Run(turn) => {
                 core.granted = Some(turn);
-                if taker != Some(turn.thread) {
-                    self.tokens.give(turn.thread);
-                }
+                return Some(turn.thread);
             }
             Next::Deadlock(deadlock) => core.stuck = Some(deadlock),
             Next::Idle | Next::Finished => {}
         }
+        None
     }
 
     /// If nobody has the token, looks whether somebody can have it now.

@@ -235,10 +235,10 @@ mod tests {
         let stream = writer.finish();
         let mut at = 0;
         for &(number, width) in &numbers {
-            assert_eq!(bits(&stream, at) & mask_of(width), number);
+            assert_eq!(bits(stream, at) & mask_of(width), number);
             at += width as usize;
         }
-        assert_eq!(bits(&stream, stream.len() * 8), 0);
+        assert_eq!(bits(stream, stream.len() * 8), 0);
     }
 
     #[test]

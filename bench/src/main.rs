@@ -5,9 +5,12 @@
 
 #![allow(clippy::print_stdout, reason = "printing the figures is the purpose of this program")]
 
+mod confirm;
+mod filters;
 mod jvm;
 mod machine;
 mod measure;
+mod predict;
 mod table;
 
 use std::path::PathBuf;
@@ -20,9 +23,14 @@ fn main() -> Result<()> {
     match words[..] {
         [] => table::print_all(&bench_folder()?),
         ["jvm"] => jvm::print_all(&bench_folder()?),
+        ["confirm"] => confirm::print_all(),
+        ["predict"] => predict::print_all().and_then(|()| filters::print_all()),
+        ["filters"] => filters::print_all(),
+        ["filters", row] => filters::print_row(row),
+        ["predict", row] => predict::print_row(row),
         ["measure", way, file] => measure::print(way, file.as_ref()),
         ["count", way, file] => measure::once(way, file.as_ref()),
-        _ => bail!("usage: untorn-bench [jvm]"),
+        _ => bail!("usage: untorn-bench [confirm | jvm | predict]"),
     }
 }
 

@@ -6,22 +6,31 @@
 
 pub mod harness;
 pub mod oracle;
+pub mod plans;
+pub mod programs;
 pub mod random;
 pub mod rings;
 pub mod rng;
 pub mod script;
+pub mod serial;
 pub mod shapes;
 pub mod show;
 pub mod shrink;
 pub mod validity;
+pub mod valued;
+pub mod workload;
 
 pub use harness::{for_random_traces, for_rings};
 pub use oracle::{CycleFault, check_cycle, first_violation, is_self_serializable, refuted_blocks};
+pub use plans::{PlanFault, PlanOracle, PlanRule, check_plan, exists_plan};
 pub use random::{Kinds, Knobs, TraceGen, name_tables};
 pub use rings::RingGen;
 pub use rng::Rng;
 pub use script::script;
+pub use serial::{OrderFault, Truth, check_serial_order, value_atomic};
 pub use shapes::{Shape, ShapeError, ShapeSource, ShapeSpec, Tear};
 pub use show::show;
 pub use shrink::{shrink, shrink_well_formed};
 pub use validity::{Defect, first_defect, is_well_formed};
+pub use valued::{ValuedKnobs, valued};
+pub use workload::Workload;

@@ -59,6 +59,18 @@ impl Knobs {
         Self { kinds: Kinds::Core, ..Self::small() }
     }
 
+    /// Few events and few values: every reordering can be tried.
+    pub fn planning() -> Self {
+        Self {
+            threads: 2..=4,
+            vars: 1..=3,
+            locks: 0..=3,
+            labels: 0..=2,
+            events: 5..=16,
+            kinds: Kinds::All,
+        }
+    }
+
     /// A few hundred events: long enough for collected and reused state to matter.
     pub fn medium() -> Self {
         Self {

@@ -1,0 +1,169 @@
+//! The figures of candidates, lock-valid prediction and the filters.
+
+#[path = "../../crates/predict/tests/support/mod.rs"]
+mod support;
+
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use untorn_predict::candidates::{self, Candidate, Limits, Sources};
+use untorn_predict::lock_valid::{LockValid, Verdict};
+use untorn_predict::simulation::{Knowledge, Simulation};
+use untorn_predict::{Facts, History};
+use untorn_testkit::programs::ProgramKnobs;
+use untorn_testkit::{Workload, name_tables};
+use untorn_trace::{Op, SiteId};
+
+use crate::predict::peak_memory;
+
+/// Predictions of the table of filters.
+const PREDICTIONS: u64 = 200_000;
+
+struct Row {
+    name: &'static str,
+    what: &'static str,
+    events: usize,
+    jobs: usize,
+    simulate: bool,
+    floor: &'static str,
+}
+
+const ROWS: [Row; 5] = [
+    row("lock", "lock-valid, 100 000 events", 100_000, 1, false, "2 s"),
+    row("lock-2", "the same, two threads", 100_000, 2, false, "–"),
+    row("simulation", "simulation, 100 000 events", 100_000, 1, true, "–"),
+    row("large", "lock-valid, 1 000 000 events", 1_000_000, 1, false, "60 s, 2 GB"),
+    row("large-2", "the same, two threads", 1_000_000, 2, false, "–"),
+];
+
+const fn row(
+    name: &'static str,
+    what: &'static str,
+    events: usize,
+    jobs: usize,
+    simulate: bool,
+    floor: &'static str,
+) -> Row {
+    Row { name, what, events, jobs, simulate, floor }
+}
+
+pub fn print_all() -> Result<()> {
+    println!(
+        "\n| what | candidates | instances | floor | find | decide | can | cannot | undecided | memory |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    for row in &ROWS {
+        let program = std::env::current_exe()?;
+        let output = Command::new(program).args(["filters", row.name]).output()?;
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        print!("{}", String::from_utf8_lossy(&output.stdout));
+    }
+    print_filters("random", &ProgramKnobs::default())?;
+    print_filters("branchy", &ProgramKnobs::branchy())?;
+    Ok(())
+}
+
+fn print_filters(name: &str, knobs: &ProgramKnobs) -> Result<()> {
+    let tally = support::measure(knobs, PREDICTIONS, 11, 12).map_err(anyhow::Error::msg)?;
+    let (all, feasible) = (tally.predictions, tally.feasible);
+    println!("\n{all} predictions on {name} programs, {feasible} feasible.\n");
+    println!("| filter | asked | kept though infeasible | recall |");
+    println!("| --- | --- | --- | --- |");
+    for (filter, name) in support::NAMES.iter().enumerate() {
+        let recall = tally.recall(filter) * 100.0;
+        let (asked, wrong) = (tally.asked[filter], tally.wrong[filter]);
+        println!("| {name} | {asked} | {wrong} | {recall:.1} % |");
+    }
+    Ok(())
+}
+
+/// A generated trace with a few places for each variable, so that there are many candidates.
+fn history(events: usize) -> Result<History> {
+    let mut events = Workload { threads: 4, locks: 10, vars: 50, events, seed: 1 }.generate();
+    let mut count = 0;
+    for event in &mut events {
+        let (var, write) = match event.op {
+            Op::Read { var, .. } => (var, 0),
+            Op::Write { var, .. } => (var, 16),
+            _ => continue,
+        };
+        count += 7;
+        event.site = SiteId(var.0 * 32 + write + count % 11);
+    }
+    let tables = name_tables(&events);
+    Ok(History::new(events, &tables)?)
+}
+
+pub fn print_row(name: &str) -> Result<()> {
+    match name {
+        "random" => return print_filters(name, &ProgramKnobs::default()),
+        "branchy" => return print_filters(name, &ProgramKnobs::branchy()),
+        _ => {}
+    }
+    let row = ROWS.iter().find(|row| row.name == name).context("no such row")?;
+    let history = history(row.events)?;
+    let start = Instant::now();
+    let facts = Facts::new(&history);
+    let limits = Limits { candidates: 20_000, ..Limits::default() };
+    let found = candidates::find(&facts, Sources::Declared, limits);
+    let find = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let knowledge = Knowledge::of(&history);
+    let share = found.candidates.len().div_ceil(row.jobs);
+    let tallies: Vec<[u64; 5]> = std::thread::scope(|scope| {
+        let work = |part| {
+            let (facts, knowledge) = (&facts, &knowledge);
+            scope.spawn(move || decide(facts, knowledge, part, row.simulate))
+        };
+        let helpers: Vec<_> = found.candidates.chunks(share).map(work).collect();
+        helpers.into_iter().filter_map(|helper| helper.join().ok()).collect()
+    });
+    let decide = start.elapsed().as_secs_f64();
+    let sum = |i: usize| tallies.iter().map(|tally| tally[i]).sum::<u64>();
+    println!(
+        "| {} | {} | {} | {} | {find:.2} s | {decide:.2} s | {} | {} | {} | {} | {:.0} MB |",
+        row.what,
+        found.candidates.len(),
+        sum(3),
+        row.floor,
+        sum(0),
+        sum(1),
+        sum(2),
+        sum(4) / sum(0).max(1),
+        peak_memory()? / 1e6,
+    );
+    Ok(())
+}
+
+/// Feasible, infeasible, undecided; instances tried; events behind the cut of their plans.
+fn decide(
+    facts: &Facts<'_>,
+    knowledge: &Knowledge,
+    candidates: &[Candidate],
+    simulate: bool,
+) -> [u64; 5] {
+    let mut locks = LockValid::new(facts);
+    let mut simulation = Simulation::new(facts, knowledge);
+    let mut tally = [0; 5];
+    for candidate in candidates {
+        let mut verdict = 1;
+        for goal in &candidate.goals {
+            tally[3] += 1;
+            let kept = simulate && simulation.schedule(goal).is_some();
+            match locks.verdict(goal) {
+                Verdict::Feasible(schedule) if kept || !simulate => {
+                    tally[4] += schedule.then.len() as u64;
+                    verdict = 0;
+                }
+                Verdict::Infeasible => {}
+                _ => verdict = 2,
+            }
+            if verdict == 0 {
+                break;
+            }
+        }
+        tally[verdict] += 1;
+    }
+    tally
+}

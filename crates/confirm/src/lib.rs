@@ -1,0 +1,146 @@
+//! Is this trace atomic by values? Yes, no or undecided, with evidence.
+//!
+//! # The question
+//!
+//! A trace is *atomic* iff its transactions can be put into a serial order that keeps each thread's
+//! order and that of fork and join, such that every read returns what it returned in the trace: the
+//! value written last before it, or the initial value. (This is AtomChase's notion, view
+//! serialisability on values; a trace that is not atomic in this sense always has a conflict cycle, and the
+//! converse is false.) Deciding it is NP-hard; the stages below decide nearly all traces cheaply and
+//! the rest by search.
+//!
+//! What exactly a transaction is: [`blocks`]; what is kept: [`threads`]; unknown values: [`values`].
+//! A read whose value was not recorded returned what was written last; a value that cannot be
+//! found out so may be any. The answer is `Atomic` or `NotAtomic` only if it is so
+//! whatever those values are.
+//!
+//! # The stages
+//!
+//! [`own_read`] (one block suffices) → [`reduce`] (the order of conflicts) → [`saturation`] (orders that
+//! must hold) → [`serialiser`] (a serial order, greedily) → [`exact`] (search, for small problems) →
+//! probing → [`cases`] (search by cases).
+
+pub mod blocks;
+pub mod cases;
+pub mod core;
+pub mod exact;
+pub mod ids;
+mod lost_update;
+pub mod order;
+pub mod own_read;
+pub mod printed;
+mod reasons;
+pub mod reduce;
+mod replay;
+mod rows;
+pub mod saturation;
+pub mod serialiser;
+mod stages;
+mod structure;
+pub mod threads;
+pub mod values;
+pub mod verdict;
+pub mod window;
+pub mod words;
+
+use untorn_trace::{Event, Source, Tables, Trace, TraceError};
+
+pub use blocks::Block;
+pub use values::Contradiction;
+pub use verdict::{
+    Because, Doubt, Excluded, Forced, NoSource, Party, Point, Reason, SerialOrder, Update, Verdict,
+};
+pub use window::Window;
+
+/// How to decide.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Method {
+    /// All stages.
+    #[default]
+    All,
+    /// The conditions printed in the AtomChase paper, which are no proof: for comparison.
+    Printed,
+    /// Only what one block can prove.
+    OwnRead,
+    /// Only what can be proved without trying: own-read, saturation, probing.
+    Saturation,
+    /// Only the serialiser, which can say nothing but "atomic".
+    Serialiser,
+    /// The search alone.
+    Exact,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Steps that searching and probing may take together. A step costs from a microsecond (40 blocks) to
+    /// a millisecond (thousands).
+    pub budget: u64,
+    /// Judge only a part of the trace.
+    pub window: Option<Window>,
+    pub method: Method,
+    /// More blocks than this that matter are not compared with each other (their order takes a bit
+    /// for each pair, twice).
+    pub most_blocks: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { budget: 200_000, window: None, method: Method::All, most_blocks: 8_000 }
+    }
+}
+
+/// Which stage decided.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Stage {
+    OwnRead,
+    /// The order of conflicts is a serial order.
+    Conflicts,
+    Saturation,
+    Serialiser,
+    Probing,
+    Exact,
+    Printed,
+    /// None of them.
+    Nobody,
+}
+
+/// The answer, and how it came about.
+#[derive(Clone, Debug)]
+pub struct Confirmation {
+    pub verdict: Verdict,
+    pub stage: Stage,
+    pub facts: Facts,
+}
+
+/// What was looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Facts {
+    /// Transactions with accesses, and how many of them are blocks.
+    pub transactions: usize,
+    pub blocks: usize,
+    /// Transactions and variables that matter for the question.
+    pub relevant: usize,
+    pub variables: usize,
+    /// Blocks that were open at the end of the trace or window.
+    pub open: u32,
+    /// Blocks cut where they waited for another thread to end.
+    pub cuts: u32,
+}
+
+/// Whether the events are atomic by values. Initial values come from the tables; so do, for the
+/// words of the answer, the names. The trace must be well-formed.
+pub fn confirm(events: &[Event], tables: &Tables, options: &Options) -> Confirmation {
+    stages::Stages::new(events, tables, options).run()
+}
+
+/// Reads a source to its end and confirms it.
+///
+/// # Errors
+/// If the source cannot be read.
+pub fn confirm_source(
+    source: &mut dyn Source,
+    options: &Options,
+) -> Result<(Confirmation, Trace), TraceError> {
+    let trace = Trace::read(source)?;
+    Ok((confirm(&trace.events, &trace.tables, options), trace))
+}

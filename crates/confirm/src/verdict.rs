@@ -1,0 +1,248 @@
+//! What comes of the question: an answer and its evidence, as plain data.
+
+use untorn_trace::{EventIdx, Value, VarId};
+
+use crate::blocks::Block;
+use crate::values::Contradiction;
+
+/// Whether the trace is atomic by values.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    Atomic(SerialOrder),
+    NotAtomic(Reason),
+    Undecided(Doubt),
+}
+
+/// All transactions that access something, in an order in which every read returns what it did.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SerialOrder {
+    pub blocks: Vec<Block>,
+}
+
+/// Who took part: a transaction, or (`None`) the initial values.
+pub type Party = Option<Block>;
+
+/// An access and its value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Point {
+    pub at: EventIdx,
+    pub value: Option<Value>,
+}
+
+/// Why there is no serial order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// A block read something else than its own access before had left or found.
+    OwnRead { block: Block, var: VarId, access: Point, wrote: bool, read: Point },
+    /// A read that no block can have served.
+    NoSource(NoSource),
+    /// Blocks that read a variable and then wrote it: more of them than blocks they can have read
+    /// from.
+    LostUpdate { var: VarId, updates: Vec<Update>, sources: Vec<Party> },
+    /// Orders that follow from the values, and contradict each other.
+    Cycle(Vec<Forced>),
+    /// A search found none: so many states, these blocks and variables.
+    Exhausted { states: u64, blocks: Vec<Block>, vars: Vec<VarId> },
+    /// A condition of the AtomChase paper holds, which is no proof: see
+    /// [`printed`](crate::printed).
+    Printed { pattern: &'static str, var: VarId, block: Block, instance: [Point; 3] },
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NoSource {
+    pub block: Block,
+    pub var: VarId,
+    pub read: Point,
+    /// Orders that hold, from which the rest follows.
+    pub orders: Vec<Forced>,
+    /// Who left that value, and why it cannot have been read from there.
+    pub excluded: Vec<(Party, Excluded)>,
+    /// If nobody left that value: who wrote it and replaced it before it was through.
+    pub passing: Option<(Block, EventIdx)>,
+}
+
+/// Why a block that left the right value did not serve a read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Excluded {
+    /// It runs after the reader.
+    Later,
+    /// Another block overwrote the value before the reader ran.
+    Overwritten(Block),
+    /// Taking it leads to a contradiction.
+    Contradiction,
+}
+
+/// A block that reads a variable and then writes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Update {
+    pub block: Block,
+    pub read: Point,
+    pub write: Point,
+}
+
+/// `from` must run before `to`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Forced {
+    pub from: Party,
+    pub to: Party,
+    pub because: Because,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Because {
+    /// The order of a thread, or of fork and join; or because initial values come first.
+    Kept,
+    /// `to` read what `from` left, as nobody else can have given it.
+    /// `write` is `None` for an initial value.
+    Read { var: VarId, write: Option<Point>, read: Point },
+    /// `from` runs before `reader`, which read what `to` left; `from` wrote, too, and must not come
+    /// between.
+    NotBetweenEarly { var: VarId, reader: Block, read: Point },
+    /// `to` runs after `source`, which left what `from` read; `to` wrote, too, and must not come
+    /// between.
+    NotBetweenLate { var: VarId, source: Party, read: Point },
+    /// Whoever served this read of `to`, `from` was or preceded it.
+    EverySource { var: VarId, read: Point },
+    /// Whoever served this read of `from`, `to` wrote something else after it.
+    AfterEverySource { var: VarId, read: Point },
+}
+
+/// Why there is no answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Doubt {
+    /// The budget is used up.
+    Budget { spent: u64 },
+    /// More blocks matter than can be compared with each other.
+    TooLarge { blocks: usize },
+    /// With some values for what was not recorded it is atomic, or may be, and with others not.
+    UnknownValues,
+    /// The trace contradicts itself: somebody wrote unseen. Leaving this variable out, it is atomic or
+    /// may be.
+    Inconsistent(Contradiction),
+    /// The chosen method alone cannot tell.
+    Method,
+}
+
+impl Reason {
+    /// The transactions that take part, each once.
+    pub fn blocks(&self) -> Vec<Block> {
+        let mut found: Vec<Block> = Vec::new();
+        let mut add = |party: Party| match party {
+            Some(block) if !found.contains(&block) => found.push(block),
+            _ => {}
+        };
+        match self {
+            Self::OwnRead { block, .. } | Self::Printed { block, .. } => add(Some(*block)),
+            Self::NoSource(no) => {
+                add(Some(no.block));
+                add(no.passing.map(|(block, _)| block));
+                for order in &no.orders {
+                    add(order.from);
+                    add(order.to);
+                }
+                for &(party, excluded) in &no.excluded {
+                    add(party);
+                    if let Excluded::Overwritten(block) = excluded {
+                        add(Some(block));
+                    }
+                }
+            }
+            Self::LostUpdate { updates, sources, .. } => {
+                updates.iter().for_each(|update| add(Some(update.block)));
+                sources.iter().for_each(|&source| add(source));
+            }
+            Self::Cycle(orders) => orders.iter().for_each(|order| {
+                add(order.from);
+                add(order.to);
+            }),
+            Self::Exhausted { blocks, .. } => blocks.iter().for_each(|&block| add(Some(block))),
+        }
+        found
+    }
+
+    /// The variables that matter, each once.
+    pub fn vars(&self) -> Vec<VarId> {
+        let mut found = match self {
+            Self::OwnRead { var, .. } | Self::Printed { var, .. } => vec![*var],
+            Self::LostUpdate { var, .. } => vec![*var],
+            Self::NoSource(no) => {
+                no.orders.iter().filter_map(|order| order.because.var()).chain([no.var]).collect()
+            }
+            Self::Cycle(orders) => orders.iter().filter_map(|order| order.because.var()).collect(),
+            Self::Exhausted { vars, .. } => vars.clone(),
+        };
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The accesses that matter, in trace order.
+    pub fn events(&self) -> Vec<EventIdx> {
+        let mut found = match self {
+            Self::OwnRead { access, read, .. } => vec![access.at, read.at],
+            Self::Printed { instance, .. } => instance.iter().map(|point| point.at).collect(),
+            Self::LostUpdate { updates, .. } => {
+                updates.iter().flat_map(|update| [update.read.at, update.write.at]).collect()
+            }
+            Self::NoSource(no) => {
+                let orders = no.orders.iter().flat_map(|order| order.because.events());
+                orders.chain(no.passing.map(|(_, at)| at)).chain([no.read.at]).collect()
+            }
+            Self::Cycle(orders) => orders.iter().flat_map(|order| order.because.events()).collect(),
+            Self::Exhausted { .. } => Vec::new(),
+        };
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// One word for the kind of reason, for reports.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::OwnRead { .. } => "own-read",
+            Self::NoSource(_) => "no-source",
+            Self::LostUpdate { .. } => "lost-update",
+            Self::Cycle(_) => "cycle",
+            Self::Exhausted { .. } => "exhausted",
+            Self::Printed { .. } => "printed",
+        }
+    }
+}
+
+impl Because {
+    fn var(&self) -> Option<VarId> {
+        match *self {
+            Self::Kept => None,
+            Self::Read { var, .. }
+            | Self::NotBetweenEarly { var, .. }
+            | Self::NotBetweenLate { var, .. }
+            | Self::EverySource { var, .. }
+            | Self::AfterEverySource { var, .. } => Some(var),
+        }
+    }
+
+    fn events(&self) -> impl Iterator<Item = EventIdx> {
+        let (write, read) = match *self {
+            Self::Kept => (None, None),
+            Self::Read { write, read, .. } => (write.map(|write| write.at), Some(read.at)),
+            Self::NotBetweenEarly { read, .. }
+            | Self::NotBetweenLate { read, .. }
+            | Self::EverySource { read, .. }
+            | Self::AfterEverySource { read, .. } => (None, Some(read.at)),
+        };
+        write.into_iter().chain(read)
+    }
+}
+
+impl Doubt {
+    /// One word for the kind of doubt, for reports.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Budget { .. } => "budget",
+            Self::TooLarge { .. } => "too-large",
+            Self::UnknownValues => "unknown-values",
+            Self::Inconsistent(_) => "inconsistent",
+            Self::Method => "method",
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Candidates: what might be torn, as three places in the program, with events to try it on.
+//!
+//! After AVIO (Lu, Tucek, Qin, Zhou, *AVIO: detecting atomicity violations via access interleaving
+//! invariants*, ASPLOS 2006), McPatom and PENELOPE: two accesses of a block and one of another thread
+//! to the same variable that no serial order explains.
+//!
+//! What we changed.
+//! * Only pairs that tell something new. If another access of the block lies between the two, a write
+//!   in between tears one of the two shorter pairs as well, whatever it is; so for writes of other
+//!   threads only *neighbouring* accesses matter, and for reads only neighbouring writes. The number
+//!   of pairs is linear in the number of accesses.
+//! * Pairs are grouped by their places for each variable, and groups are combined, not events: a variable with
+//!   a hundred thousand accesses costs what its few places cost. For each candidate a handful of
+//!   instances is kept: different threads, variables, early and late, with events of the other thread
+//!   near in time.
+//! * A block that nobody declared is an activation of a method ([`Origin::Inferred`]): the innermost
+//!   one that contains both accesses, if no declared block and no critical section does. Two accesses
+//!   that merely follow each other in a loop do not count: see [`pairs`].
+//!
+//! Promise: every unserializable triple of the history (declared blocks) that is not redundant in the
+//! above sense belongs to a candidate, unless [`Found`] counts it as left out. A candidate whose
+//! instances are all ordered or guarded is dropped and counted, too.
+
+mod blocks;
+mod combine;
+mod groups;
+mod pairs;
+
+use untorn_trace::{LabelId, SiteId, ThreadId, VarId};
+
+use crate::facts::Facts;
+use crate::goal::{Goal, Pattern};
+use crate::history::{At, BlockId, History, Origin};
+
+use blocks::Blocks;
+use combine::Combiner;
+
+/// A place of the program as far as the trace tells.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Spot {
+    Site(SiteId),
+    /// The trace has no places: a thread, the innermost block around, a variable.
+    Unknown {
+        thread: ThreadId,
+        label: LabelId,
+        var: VarId,
+    },
+}
+
+impl Spot {
+    fn of(history: &History, at: At, var: VarId) -> Self {
+        let event = history.event(at);
+        if event.site != SiteId::NONE {
+            return Self::Site(event.site);
+        }
+        let label = history.block_of(at).map_or(LabelId::NONE, |block| history.block(block).label);
+        Self::Unknown { thread: event.thread, label, var }
+    }
+}
+
+/// Three places of the program that might be torn.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Candidate {
+    /// The first and third of one block, the second of another thread.
+    pub spots: [Spot; 3],
+    pub pattern: Pattern,
+    pub origin: Origin,
+    /// The block of the first of its instances.
+    pub block: BlockId,
+    pub var: VarId,
+    /// How many triples of events match it, in whatever order they happened.
+    pub instances: u64,
+    /// Some of them, to be tried in this order; none is ordered or guarded for sure.
+    pub goals: Vec<Goal>,
+}
+
+/// Which blocks count.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Sources {
+    /// Those that the trace declares.
+    Declared,
+    /// Activations of methods as well.
+    #[default]
+    All,
+}
+
+/// How far to go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Candidates, over all variables.
+    pub candidates: usize,
+    /// Instances kept of each.
+    pub goals: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { candidates: 200_000, goals: 6 }
+    }
+}
+
+/// What was found, and what was left out.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Found {
+    /// Declared blocks first; then, of the inferred ones, lost updates; then in order of time.
+    pub candidates: Vec<Candidate>,
+    /// Candidates whose every instance is ruled out by a lock held around it.
+    pub guarded: u64,
+    /// Candidates of which every instance looked at is ordered by forks and joins, or guarded.
+    pub ordered: u64,
+    /// Combinations of places not looked at because there were too many.
+    pub left_out: u64,
+}
+
+/// Finds the candidates of a history.
+pub fn find(facts: &Facts<'_>, sources: Sources, limits: Limits) -> Found {
+    let blocks = Blocks::new(facts.history);
+    let mut combiner = Combiner::new(facts, limits);
+    for index in 0..facts.history.var_count() {
+        let var = VarId::from_index(index);
+        if is_shared(facts.history, var) {
+            let groups = groups::of(facts, &blocks, sources, var);
+            combiner.variable(var, &groups);
+        }
+    }
+    combiner.finish()
+}
+
+/// Whether two threads access the variable, and one writes.
+fn is_shared(history: &History, var: VarId) -> bool {
+    let (reads, writes) = (history.reads(var), history.writes(var));
+    let Some(&first) = writes.first() else { return false };
+    let thread = history.event(first).thread;
+    writes.iter().chain(reads).any(|&at| history.event(at).thread != thread)
+}
+
+/// How likely a candidate matters: smaller is more likely.
+fn rank(origin: Origin, pattern: Pattern) -> u8 {
+    match (origin, pattern) {
+        (Origin::Declared, _) => 0,
+        // Read, work out, write: what code that was meant to be atomic looks like.
+        (Origin::Inferred, Pattern::ReadWriteWrite) => 1,
+        // Reading twice is what polling does on purpose.
+        (Origin::Inferred, Pattern::ReadWriteRead) => 3,
+        (Origin::Inferred, _) => 2,
+    }
+}

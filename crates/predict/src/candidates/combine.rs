@@ -1,0 +1,186 @@
+//! From groups of places to candidates with instances to try.
+
+use rustc_hash::FxHashMap;
+use untorn_trace::{ThreadId, VarId};
+
+use super::groups::{Groups, Held, Locals, Remotes};
+use super::pairs::{Pair, Torn};
+use super::{Candidate, Found, Limits, Spot, rank};
+use crate::facts::Facts;
+use crate::goal::{Goal, Pattern};
+use crate::history::{At, Origin};
+
+/// Threads whose accesses are tried as the second event of a pair.
+const OTHERS: usize = 4;
+
+type Key = ([Spot; 3], Pattern, Origin);
+
+pub(super) struct Combiner<'a, 'h> {
+    facts: &'a Facts<'h>,
+    limits: Limits,
+    known: FxHashMap<Key, usize>,
+    candidates: Vec<Draft>,
+    left_out: u64,
+}
+
+struct Draft {
+    candidate: Candidate,
+    /// Some instance is not ruled out by a lock held around it.
+    open: bool,
+}
+
+impl<'a, 'h> Combiner<'a, 'h> {
+    pub(super) fn new(facts: &'a Facts<'h>, limits: Limits) -> Self {
+        Self { facts, limits, known: FxHashMap::default(), candidates: Vec::new(), left_out: 0 }
+    }
+
+    pub(super) fn variable(&mut self, var: VarId, groups: &Groups) {
+        for local in &groups.locals {
+            for remote in &groups.remotes {
+                if remote.writes == (local.torn == Torn::ByWrite) {
+                    self.combination(var, local, remote);
+                }
+            }
+        }
+    }
+
+    fn combination(&mut self, var: VarId, local: &Locals, remote: &Remotes) {
+        let instances = instances(local, remote);
+        if instances == 0 {
+            return;
+        }
+        let Some(&Pair { block, .. }) = local.firsts.first() else { return };
+        let pattern = pattern(local.writes, remote.writes);
+        let spots = [local.spots[0], remote.spot, local.spots[1]];
+        let key = (spots, pattern, local.origin);
+        let index = match self.known.get(&key) {
+            Some(&index) => index,
+            None if self.candidates.len() >= self.limits.candidates => {
+                self.left_out += 1;
+                return;
+            }
+            None => {
+                self.known.insert(key, self.candidates.len());
+                let origin = local.origin;
+                let goals = Vec::new();
+                let instances = 0;
+                let candidate = Candidate { spots, pattern, origin, block, var, instances, goals };
+                self.candidates.push(Draft { candidate, open: false });
+                self.candidates.len() - 1
+            }
+        };
+        let draft = &mut self.candidates[index];
+        draft.candidate.instances += instances;
+        if exclude_each_other(&local.held, &remote.held) {
+            return;
+        }
+        draft.open = true;
+        let room = self.limits.goals.saturating_sub(draft.candidate.goals.len());
+        // Leave room for other variables, that is, objects.
+        let share = room.div_ceil(2);
+        let goals = self.goals(local, remote, share);
+        self.candidates[index].candidate.goals.extend(goals);
+    }
+
+    /// Up to `most` instances that are neither ordered nor guarded, of different pairs and threads.
+    fn goals(&self, local: &Locals, remote: &Remotes, most: usize) -> Vec<Goal> {
+        let mut found: Vec<Goal> = Vec::new();
+        // First one for each pair, then more of them.
+        for round in 0..3 {
+            for pair in local.kept() {
+                if found.len() >= most {
+                    return found;
+                }
+                let next = self.choices(pair, remote).into_iter().nth(round);
+                let goal = next.map(|second| Goal::new(&[pair.first, second, pair.third]));
+                found.extend(goal.filter(|goal| !found.contains(goal)));
+            }
+        }
+        found
+    }
+
+    /// Accesses of other threads that may come between the pair, the nearest first.
+    fn choices(&self, pair: &Pair, remote: &Remotes) -> Vec<At> {
+        let own = self.facts.thread(pair.first);
+        let mut near: Vec<(u32, At)> = Vec::new();
+        for (thread, events) in remote.events.iter().filter(|(thread, _)| *thread != own) {
+            near.extend(self.concurrent(pair, *thread, events).into_iter().flatten());
+            if near.len() >= OTHERS * 3 {
+                break;
+            }
+        }
+        near.retain(|&(_, at)| !self.facts.is_guarded(pair.first, at, pair.third));
+        near.sort_unstable();
+        near.dedup();
+        near.into_iter().map(|(_, at)| at).collect()
+    }
+
+    /// Of one thread's accesses, those nearest to the pair on either side that are not ordered with
+    /// it by forks, joins and notifications; with their distance.
+    fn concurrent(&self, pair: &Pair, thread: ThreadId, events: &[At]) -> [Option<(u32, At)>; 3] {
+        let (facts, history) = (self.facts, self.facts.history);
+        let seen = facts.clocks.seen(pair.first, thread, history);
+        let from = events.partition_point(|&at| history.nth(at) < seen);
+        let to = events.partition_point(|&at| !facts.is_ordered(pair.third, at));
+        if from >= to {
+            return [None; 3];
+        }
+        let free = &events[from..to];
+        let place = free.partition_point(|&at| at < pair.third);
+        let distance = |at: At| {
+            if at < pair.first { pair.first.0 - at.0 } else { at.0.saturating_sub(pair.third.0) }
+        };
+        let with = |at: &At| (distance(*at), *at);
+        // The last but one may be reachable where the last before is not.
+        [
+            free.get(place).map(with),
+            place.checked_sub(1).and_then(|before| free.get(before)).map(with),
+            free.last().map(with),
+        ]
+    }
+
+    pub(super) fn finish(self) -> Found {
+        let mut found = Found { left_out: self.left_out, ..Found::default() };
+        for Draft { candidate, open } in self.candidates {
+            if !open {
+                found.guarded += 1;
+            } else if candidate.goals.is_empty() {
+                found.ordered += 1;
+            } else {
+                found.candidates.push(candidate);
+            }
+        }
+        found.candidates.sort_by_key(|candidate| {
+            let first = candidate.goals.first().map(|goal| goal.events.clone());
+            (rank(candidate.origin, candidate.pattern), first)
+        });
+        found
+    }
+}
+
+/// How many pairs of threads' events there are, of different threads.
+fn instances(local: &Locals, remote: &Remotes) -> u64 {
+    let all: u64 = remote.events.iter().map(|(_, events)| events.len() as u64).sum();
+    let of = |thread: ThreadId| {
+        let own = remote.events.iter().find(|(other, _)| *other == thread);
+        own.map_or(0, |(_, events)| events.len() as u64)
+    };
+    let each = local.counts.iter().map(|&(thread, count)| count.saturating_mul(all - of(thread)));
+    each.fold(0, u64::saturating_add)
+}
+
+fn exclude_each_other(local: &[Held], remote: &[Held]) -> bool {
+    local.iter().any(|&(lock, shared)| {
+        remote.iter().any(|&(other, other_shared)| lock == other && !(shared && other_shared))
+    })
+}
+
+fn pattern(local: [bool; 2], remote: bool) -> Pattern {
+    match (local, remote) {
+        ([true, true], false) => Pattern::WriteReadWrite,
+        ([false, false], _) => Pattern::ReadWriteRead,
+        ([false, true], _) => Pattern::ReadWriteWrite,
+        ([true, false], _) => Pattern::WriteWriteRead,
+        ([true, true], true) => Pattern::WriteWriteWrite,
+    }
+}

@@ -1,0 +1,61 @@
+//! Which violations can happen in a reordering of an observed run?
+//!
+//! A run is first made ready: [`History`] knows each thread's events, who holds which lock, what each
+//! read read, and where blocks begin and end. A [`Goal`] names events that shall happen in a given
+//! order; an [`Engine`] decides whether some run can do that, and shows it by a [`Plan`].
+//!
+//! # What a plan is
+//!
+//! A sequence of events of the history, each at most once, such that
+//!
+//! * **prefix**: what a thread does in the plan is a prefix of what it did in the history;
+//! * **threads**: a forked thread starts after its fork; a join comes after all of the joined
+//!   thread's events *of the history*;
+//! * **locks**: an exclusive lock is held by one thread at a time, a shared one by no exclusive
+//!   holder beside, critical sections without an end included. Only the outermost acquire and
+//!   release of a re-entered lock count. A wait gives the monitor up, its resume takes it again;
+//! * **notify**: a resume that a notification caused in the history ([`History::cause`]) comes after
+//!   that notification, which comes after the wait. A resume without a cause (time-out, interrupt)
+//!   is free;
+//! * **updates**: nothing of another thread stands between the two halves of an update: behind the
+//!   first half comes the second, or nothing;
+//! * **goal**: the events of the goal are in it, in their order, and the last of them is its end.
+//!
+//! That much is *lock-valid* ([`Strength::Lock`]). The stronger notions ask more of its reads:
+//!
+//! * **same value** ([`Strength::Precise`]): each read returns the value that it returned in the history:
+//!   the last write before it in the plan wrote that value, or there is none and it is the initial
+//!   value. Exempt is a read of the goal that is the last event of its thread in the plan, unless
+//!   it is the first half of an update: nothing depends on what it returns. Such a run is feasible,
+//!   because each thread sees what it saw.
+//!   An unknown value is equal to itself only: a read with unknown value or whose write's value is unknown
+//!   must read from the same write as in the history.
+//! * **same source** ([`Strength::Under`]): as above, but each such read reads from the same write as in the
+//!   history (or, as there, from none).
+
+pub mod avfilter;
+pub mod candidates;
+pub mod closure;
+pub mod export;
+pub mod facts;
+pub mod goal;
+pub mod history;
+mod index;
+pub mod lock_valid;
+mod nodes;
+pub mod pattern;
+pub mod plan;
+pub mod planner;
+pub mod precise;
+pub mod replay;
+pub mod sat;
+pub mod simulation;
+mod strips;
+mod world;
+mod zone;
+
+pub use facts::Facts;
+pub use goal::{Goal, Pattern};
+pub use history::{At, Block, BlockId, History, Origin};
+pub use plan::{Answer, Engine, Plan, Strength, Why};
+pub use world::Schedule;

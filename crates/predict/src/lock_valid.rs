@@ -1,0 +1,86 @@
+//! Lock-valid prediction: can the goal happen as far as synchronisation is concerned?
+//!
+//! After PENELOPE (Sorrentino, Farzan, Madhusudan, *PENELOPE: weaving threads to expose atomicity
+//! violations*, FSE 2010), which decides pairs of threads by lock sets and acquisition histories
+//! and builds the schedule from a cut point: what was observed before it stays, only the rest is
+//! reordered. No solver.
+//!
+//! What we changed. Instead of comparing acquisition histories of two threads we derive *forced
+//! orders* among the sections of all threads ([`closure`]): if one section must be entered before
+//! an earlier one of the same lock is left, then it must be left before that one is entered. For two
+//! threads this says what acquisition histories say, and it covers critical sections that do not
+//! end, locks that are not nested, forks, joins, waits and notifications as well. A cycle is a proof that
+//! there is no plan. Otherwise the events are put into an order that respects what is forced and
+//! else follows the history ([`order`]); a thread runs beyond what the goal needs only to leave a
+//! lock that somebody waits for. If that gets stuck, a small search tries other orders.
+//!
+//! Promise: `Feasible` comes with a plan by the rules of [`Strength::Lock`], `Infeasible` is a proof.
+//! Rarely, with three or more threads, neither is found; that is `Undecided`.
+//!
+//! [`Strength::Lock`]: crate::Strength::Lock
+
+mod closure;
+mod order;
+
+use crate::facts::Facts;
+use crate::goal::Goal;
+use crate::plan::{Answer, Engine, Why};
+use crate::world::{Schedule, World};
+
+use closure::{Closure, Refuted};
+
+/// As [`Answer`], with the plan in its short form: most of it is the history itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    Feasible(Schedule),
+    Infeasible,
+    Undecided(Why),
+}
+
+impl From<Verdict> for Answer {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Feasible(schedule) => Self::Feasible(schedule.plan()),
+            Verdict::Infeasible => Self::Infeasible,
+            Verdict::Undecided(why) => Self::Undecided(why),
+        }
+    }
+}
+
+/// Decides goals by synchronisation alone.
+#[derive(Debug)]
+pub struct LockValid<'f, 'h> {
+    facts: &'f Facts<'h>,
+    world: World<'f, 'h>,
+}
+
+impl<'f, 'h> LockValid<'f, 'h> {
+    pub fn new(facts: &'f Facts<'h>) -> Self {
+        Self { facts, world: World::new(facts, crate::At(0)) }
+    }
+
+    pub fn verdict(&mut self, goal: &Goal) -> Verdict {
+        if goal.events.iter().any(|at| at.index() >= self.facts.history.len()) {
+            return Verdict::Infeasible;
+        }
+        let Some(&last) = goal.events.last() else {
+            return Verdict::Feasible(Schedule::default());
+        };
+        if goal.events.is_sorted_by(|a, b| a < b) {
+            // It happened.
+            return Verdict::Feasible(Schedule { cut: crate::At(last.0 + 1), then: Vec::new() });
+        }
+        let closure = match Closure::new(self.facts, goal) {
+            Ok(closure) => closure,
+            Err(Refuted::Proven) => return Verdict::Infeasible,
+            Err(Refuted::Budget) => return Verdict::Undecided(Why::Budget),
+        };
+        order::find(&mut self.world, &closure, goal)
+    }
+}
+
+impl Engine for LockValid<'_, '_> {
+    fn decide(&mut self, goal: &Goal) -> Answer {
+        self.verdict(goal).into()
+    }
+}

@@ -1,0 +1,46 @@
+//! What an engine says.
+
+use crate::goal::Goal;
+use crate::history::At;
+
+/// Which reorderings count; see the [crate] for their definitions.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Strength {
+    /// Synchronisation only: may predict what cannot happen.
+    Lock,
+    /// Lock-valid, and a simulation of the recorded events reaches the goal.
+    Filtered,
+    /// Every read sees the value that it saw: what is predicted can happen.
+    Precise,
+    /// Every read reads from the write that it read from.
+    Under,
+}
+
+/// Events in the order in which a run shall execute them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Plan {
+    pub steps: Vec<At>,
+}
+
+/// The answer to a goal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    Feasible(Plan),
+    /// No plan exists.
+    Infeasible,
+    Undecided(Why),
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Why {
+    /// The budget of the query was spent.
+    Budget,
+    /// The engine knows when to say yes, and this was not such a case.
+    Incomplete,
+}
+
+/// Decides goals over the one history that it was made for.
+pub trait Engine {
+    fn decide(&mut self, goal: &Goal) -> Answer;
+}

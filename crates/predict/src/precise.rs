@@ -1,0 +1,105 @@
+//! The default pipeline: the closure answers nearly everything, the solver the rest.
+//!
+//! Both mean the same (see the [crate]), so the first that knows an answer gives it. Counts say who
+//! decided how much, and what was left open.
+
+use crate::closure::{Closure, Outline, Verdict};
+use crate::goal::Goal;
+use crate::history::History;
+use crate::plan::{Answer, Engine, Strength, Why};
+use crate::replay::is_plan_in;
+use crate::sat::{self, Budget, Found};
+
+/// How many goals were decided, how, and by whom.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    pub feasible_by_closure: u64,
+    pub infeasible_by_closure: u64,
+    pub feasible_by_solver: u64,
+    pub infeasible_by_solver: u64,
+    pub undecided: u64,
+}
+
+impl Counts {
+    pub const fn total(&self) -> u64 {
+        self.feasible_by_closure
+            + self.infeasible_by_closure
+            + self.feasible_by_solver
+            + self.infeasible_by_solver
+            + self.undecided
+    }
+}
+
+/// An answer whose plan is not written down yet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Decision {
+    Feasible(Outline),
+    Infeasible,
+    Undecided(Why),
+}
+
+/// The engine.
+#[derive(Debug)]
+pub struct Precise<'a> {
+    history: &'a History,
+    closure: Closure<'a>,
+    budget: Budget,
+    counts: Counts,
+}
+
+impl<'a> Precise<'a> {
+    pub fn new(history: &'a History, strength: Strength, budget: Budget) -> Self {
+        let closure = Closure::new(history, strength);
+        Self { history, closure, budget, counts: Counts::default() }
+    }
+
+    pub const fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// As [`Engine::decide`], without writing down a plan that may be as long as the history.
+    pub fn judge(&mut self, goal: &Goal) -> Decision {
+        match self.closure.verdict(goal) {
+            Verdict::Feasible(outline) => {
+                self.counts.feasible_by_closure += 1;
+                Decision::Feasible(outline)
+            }
+            Verdict::Infeasible => {
+                self.counts.infeasible_by_closure += 1;
+                Decision::Infeasible
+            }
+            Verdict::Unknown => self.solve(goal),
+        }
+    }
+
+    fn solve(&mut self, goal: &Goal) -> Decision {
+        match sat::decide(self.closure.index(), &self.budget, goal) {
+            Found::Plan(outline) => {
+                self.counts.feasible_by_solver += 1;
+                Decision::Feasible(outline)
+            }
+            Found::Proof => {
+                self.counts.infeasible_by_solver += 1;
+                Decision::Infeasible
+            }
+            Found::Nothing(why) => {
+                self.counts.undecided += 1;
+                Decision::Undecided(why)
+            }
+        }
+    }
+}
+
+impl Engine for Precise<'_> {
+    fn decide(&mut self, goal: &Goal) -> Answer {
+        match self.judge(goal) {
+            Decision::Feasible(outline) => {
+                let plan = outline.plan(self.history);
+                debug_assert!(is_plan_in(self.closure.index(), goal, &plan), "{goal:?}: {plan:?}");
+                Answer::Feasible(plan)
+            }
+            Decision::Infeasible => Answer::Infeasible,
+            Decision::Undecided(why) => Answer::Undecided(why),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Decides goals by a formula over the order of events, solved by SAT.
+//!
+//! The constraints are those of maximal causality (Huang, Meredith and Roşu, *Maximal sound predictive
+//! race detection with control flow abstraction*, PLDI 2014) as AtomChase and the planning paper
+//! use them, with what those leave out: prefixes, initial values, critical sections that never
+//! end, notifications, indivisible updates, and reads of the goal that may return anything.
+//!
+//! Deviations. No integers: the order is a graph that a theory of our own keeps acyclic
+//! ([`acyclic`](self)), beside `batsat`. Which events are in the plan is part of the question. A
+//! question about a long history is not written down in full:
+//!
+//! 1. if everything a plan could need is small enough, that is the formula, and the answer is exact;
+//! 2. otherwise a formula over what *every* plan contains, weakened where it is cut off, may refute
+//!    the goal: that is a proof for the whole history;
+//! 3. otherwise a plan is searched that first runs a part of the history as it was, then anything
+//!    within a window.
+//!
+//! Promise: plans are plans, `Infeasible` is a proof, and `Undecided` is said when neither was found
+//! within the budget. A budget counts decisions, so the same question has the same answer
+//! everywhere.
+
+mod acyclic;
+mod encode;
+mod formula;
+mod refute;
+
+use crate::closure::Outline;
+use crate::goal::Goal;
+use crate::history::History;
+use crate::index::Index;
+use crate::plan::{Answer, Engine, Strength, Why};
+use crate::replay::is_plan_in;
+use crate::zone::Zone;
+
+use encode::Encoding;
+use formula::Outcome;
+use refute::Refutation;
+
+/// How much work one goal is worth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Budget {
+    /// Decisions of the solver.
+    pub decisions: u32,
+    /// Events of a formula that shall be exact.
+    pub whole: u32,
+    /// Events of each window in which a plan is searched.
+    pub window: u32,
+    /// Pairs of events in one formula.
+    pub pairs: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { decisions: 10_000, whole: 300, window: 450, pairs: 150_000 }
+    }
+}
+
+/// The engine.
+#[derive(Debug)]
+pub struct Sat<'a> {
+    index: Index<'a>,
+    budget: Budget,
+}
+
+impl<'a> Sat<'a> {
+    pub fn new(history: &'a History, strength: Strength, budget: Budget) -> Self {
+        Self { index: Index::new(history, strength), budget }
+    }
+}
+
+impl Engine for Sat<'_> {
+    fn decide(&mut self, goal: &Goal) -> Answer {
+        match decide(&self.index, &self.budget, goal) {
+            Found::Plan(outline) => {
+                let plan = outline.plan(self.index.history);
+                debug_assert!(is_plan_in(&self.index, goal, &plan), "{goal:?}: {plan:?}");
+                Answer::Feasible(plan)
+            }
+            Found::Proof => Answer::Infeasible,
+            Found::Nothing(why) => Answer::Undecided(why),
+        }
+    }
+}
+
+/// What the solver found out.
+pub(crate) enum Found {
+    Plan(Outline),
+    Proof,
+    Nothing(Why),
+}
+
+pub(crate) fn decide(index: &Index<'_>, budget: &Budget, goal: &Goal) -> Found {
+    if goal.events.is_empty() {
+        return Found::Proof;
+    }
+    if let Some(zone) = Zone::whole(index, goal, budget.whole) {
+        let encoding = Encoding::new(index, goal, &zone, budget.pairs, budget.decisions);
+        return match encoding.solve() {
+            (Outcome::Yes, tail) => Found::Plan(Outline::new(zone.base, tail)),
+            (Outcome::No, _) => Found::Proof,
+            (Outcome::Unknown, _) => Found::Nothing(Why::Budget),
+        };
+    }
+    decide_in_part(index, budget, goal)
+}
+
+/// Small windows first: most goals are decided there. Proofs need longer ones than plans.
+fn decide_in_part(index: &Index<'_>, budget: &Budget, goal: &Goal) -> Found {
+    let mut back = budget.window.clamp(1, 16);
+    while back <= budget.window.max(1) {
+        let refutation = Refutation::new(index, goal, back, budget.pairs, budget.decisions);
+        if refutation.succeeds() {
+            return Found::Proof;
+        }
+        if back * 3 <= budget.window || back < 16 {
+            let most = (back * 5).min(budget.window);
+            if let Some(outline) = search(index, budget, goal, back, most) {
+                return Found::Plan(outline);
+            }
+        }
+        back *= 3;
+    }
+    Found::Nothing(Why::Budget)
+}
+
+fn search(
+    index: &Index<'_>,
+    budget: &Budget,
+    goal: &Goal,
+    back: u32,
+    most: u32,
+) -> Option<Outline> {
+    let zone = Zone::late(index, goal, back, most)?;
+    match Encoding::new(index, goal, &zone, budget.pairs, budget.decisions).solve() {
+        (Outcome::Yes, tail) => Some(Outline::new(zone.base, tail)),
+        _ => None,
+    }
+}

@@ -1,0 +1,258 @@
+//! The question "is there a plan in this zone?" as a formula: solutions are plans, plans are
+//! solutions.
+//!
+//! For each node a variable says whether it is in the plan; for pairs of nodes whose order matters
+//! one says which comes first. A pair of critical sections that exclude each other: one ends before
+//! the other begins. A read: a write of what it wants comes before it, and no other write between
+//! them. Nodes that are not in the plan may stand anywhere; behind all others is always possible,
+//! so they never make a solution impossible.
+
+use untorn_trace::{Op, VarId};
+
+use super::formula::{Formula, Outcome, Truth};
+use crate::goal::Goal;
+use crate::history::{At, ReadFrom, Section};
+use crate::index::{Index, Wanted, exclude_each_other};
+use crate::nodes::{Node, Nodes, spell_out};
+use crate::zone::Zone;
+
+pub(super) struct Encoding<'i, 'a> {
+    index: &'i Index<'a>,
+    goal: &'i Goal,
+    zone: &'i Zone,
+    nodes: Nodes,
+    /// By node: it is in the plan.
+    inside: Vec<Truth>,
+    formula: Formula,
+    /// With more pairs of events it is given up.
+    most_pairs: usize,
+}
+
+impl<'i, 'a> Encoding<'i, 'a> {
+    pub(super) fn new(
+        index: &'i Index<'a>,
+        goal: &'i Goal,
+        zone: &'i Zone,
+        most_pairs: usize,
+        budget: u32,
+    ) -> Self {
+        let nodes = Nodes::new(index, goal, zone);
+        let mut formula = Formula::new(nodes.len(), budget);
+        let inside = (0..nodes.len()).map(|_| Truth::If(formula.fresh())).collect();
+        Self { index, goal, zone, nodes, inside, formula, most_pairs }
+    }
+
+    /// The events that follow the zone's base, if there is a plan.
+    pub(super) fn solve(mut self) -> (Outcome, Vec<At>) {
+        self.threads();
+        self.goal();
+        self.locks();
+        self.reads();
+        if self.formula.size() > self.most_pairs {
+            return (Outcome::Unknown, Vec::new());
+        }
+        match self.formula.solve() {
+            Outcome::Yes => (Outcome::Yes, self.plan()),
+            other => (other, Vec::new()),
+        }
+    }
+
+    fn plan(&self) -> Vec<At> {
+        let inside = |i: &usize| self.formula.holds(self.inside[*i]);
+        let mut order: Vec<usize> = (0..self.nodes.len()).filter(inside).collect();
+        order.sort_unstable_by_key(|&i| self.formula.place(i as u32));
+        let order: Vec<Node> = order.into_iter().map(|i| self.nodes.list[i]).collect();
+        let mut steps = spell_out(self.index, &self.zone.base, &order);
+        if let Some(end) = self.goal.events.last().and_then(|l| steps.iter().position(|s| s == l)) {
+            steps.truncate(end + 1);
+        }
+        steps
+    }
+
+    /// That an event is in the plan. Not for events on which nothing depends.
+    fn is_in(&self, at: At) -> Truth {
+        match self.nodes.of(at) {
+            Some(node) => self.inside[node as usize],
+            None if self.index.contains(&self.zone.base, at) => Truth::Always,
+            None => Truth::Never,
+        }
+    }
+
+    /// That both are in the plan implies that `a` comes before `b`: what is done comes first.
+    fn before(&mut self, a: At, b: At) -> Truth {
+        match (self.nodes.of(a), self.nodes.of(b)) {
+            (Some(a), Some(b)) => {
+                let (from, to) = (self.nodes.list[a as usize], self.nodes.list[b as usize]);
+                if from.thread == to.thread {
+                    return if a < b { Truth::Always } else { Truth::Never };
+                }
+                self.formula.before(a, b)
+            }
+            (None, _) if self.index.contains(&self.zone.base, a) => Truth::Always,
+            _ => Truth::Never,
+        }
+    }
+
+    /// `then` needs `first`, and comes after it.
+    fn needs(&mut self, then: At, first: At) {
+        let clause = [!self.is_in(then), self.is_in(first)];
+        self.formula.clause(clause);
+        if let (Some(first), Some(then)) = (self.nodes.of(first), self.nodes.of(then)) {
+            self.formula.fix(first, then);
+        }
+    }
+
+    fn threads(&mut self) {
+        let history = self.index.history;
+        for i in 0..self.nodes.len() {
+            let Node { at, end, thread, previous } = self.nodes.list[i];
+            if let Some(previous) = previous {
+                self.formula.clause([!self.inside[i], self.inside[previous as usize]]);
+                self.formula.fix(previous, i as u32);
+            }
+            if history.nth(at) == 0
+                && let Some(fork) = history.forked(thread)
+            {
+                self.needs(at, fork);
+            }
+            // A window may end inside of an update, which is indivisible unless the plan ends there.
+            if end == at
+                && history.second_half(at).is_some()
+                && self.goal.events.last() != Some(&at)
+            {
+                self.formula.clause([!self.inside[i]]);
+            }
+            match history.event(at).op {
+                Op::Join { child } => {
+                    if let Some(&last) = history.of_thread(child).last() {
+                        self.needs(at, last);
+                    }
+                }
+                Op::Resume { .. } => {
+                    if let (Some(cause), Some(wait)) = (history.cause(at), history.previous(at)) {
+                        self.needs(at, cause);
+                        let clause = [!self.is_in(at), self.before(wait, cause)];
+                        self.formula.clause(clause);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn goal(&mut self) {
+        for &at in &self.goal.events {
+            let inside = self.is_in(at);
+            self.formula.clause([inside]);
+        }
+        for pair in self.goal.events.windows(2) {
+            match (self.nodes.of(pair[0]), self.nodes.of(pair[1])) {
+                // The halves of an update are one node; they are in order if they are named so.
+                (Some(a), Some(b)) if a == b && pair[0] < pair[1] => {}
+                (Some(a), Some(b)) => self.formula.fix(a, b),
+                _ => self.formula.contradict(),
+            }
+        }
+    }
+
+    fn locks(&mut self) {
+        let mut sections: Vec<&'a Section> = Vec::new();
+        for thread in self.zone.threads() {
+            let held = self.index.held(thread, self.zone.base[thread.index()]);
+            sections.extend(held.iter().map(|&id| self.index.section(id)));
+        }
+        for node in &self.nodes.list {
+            let entered = self.index.history.section_at(node.at);
+            sections.extend(entered.filter(|section| section.enter == node.at));
+        }
+        sections.sort_by_key(|section| (section.lock, section.enter));
+        for (i, a) in sections.iter().enumerate() {
+            for b in sections[i + 1..].iter().take_while(|b| b.lock == a.lock) {
+                if exclude_each_other(a, b) && self.formula.size() <= self.most_pairs {
+                    self.exclude(a, b);
+                }
+            }
+        }
+    }
+
+    /// If both are entered, one is left before the other is entered.
+    fn exclude(&mut self, a: &Section, b: &Section) {
+        let (in_a, in_b) = (self.is_in(a.enter), self.is_in(b.enter));
+        let a_first = self.before(a.enter, b.enter);
+        self.leave_first(a, b, [!in_a, !in_b, !a_first]);
+        self.leave_first(b, a, [!in_a, !in_b, a_first]);
+    }
+
+    fn leave_first(&mut self, first: &Section, then: &Section, unless: [Truth; 3]) {
+        let [x, y, z] = unless;
+        match first.leave {
+            Some(leave) => {
+                let (inside, order) = (self.is_in(leave), self.before(leave, then.enter));
+                self.formula.clause([x, y, z, inside]);
+                self.formula.clause([x, y, z, order]);
+            }
+            None => self.formula.clause(unless),
+        }
+    }
+
+    fn reads(&mut self) {
+        for i in 0..self.nodes.len() {
+            let at = self.nodes.list[i].at;
+            let Op::Read { var, .. } = self.index.history.event(at).op else { continue };
+            let Some(wanted) = self.index.wanted(at) else { continue };
+            let Some(counts) = self.counts(at) else { continue };
+            if self.formula.size() > self.most_pairs {
+                return;
+            }
+            self.read(at, var, wanted, counts);
+        }
+    }
+
+    /// When a read must see what it wants. `None`: never.
+    fn counts(&self, read: At) -> Option<Truth> {
+        if !self.goal.events.contains(&read) || self.index.history.second_half(read).is_some() {
+            return Some(self.is_in(read));
+        }
+        // Some event of its thread behind it is in the plan; the next that has a node is asked.
+        let own = self.nodes.of(read)?;
+        let thread = self.nodes.list[own as usize].thread;
+        let next =
+            (own as usize + 1..self.nodes.len()).find(|&i| self.nodes.list[i].thread == thread)?;
+        Some(self.inside[next])
+    }
+
+    fn read(&mut self, read: At, var: VarId, wanted: Wanted, counts: Truth) {
+        let history = self.index.history;
+        let all = history.writes(var).iter().copied();
+        let own = history.second_half(read);
+        let (good, bad): (Vec<At>, Vec<At>) = all
+            .filter(|&write| self.nodes.of(write).is_some() && Some(write) != own)
+            .partition(|&write| self.index.satisfies(wanted, var, ReadFrom::Write(write)));
+        let mut ways = vec![!counts];
+        let at_first = self.index.last_write(var, &self.zone.base);
+        if self.index.satisfies(wanted, var, at_first) {
+            let way = Truth::If(self.formula.fresh());
+            ways.push(way);
+            for &other in &bad {
+                let clause = [!way, !self.is_in(other), self.before(read, other)];
+                self.formula.clause(clause);
+            }
+        }
+        for &write in &good {
+            let comes_first = self.before(write, read);
+            if comes_first == Truth::Never {
+                continue;
+            }
+            let way = Truth::If(self.formula.fresh());
+            ways.push(way);
+            let inside = self.is_in(write);
+            self.formula.clause([!way, inside]);
+            self.formula.clause([!way, comes_first]);
+            for &other in &bad {
+                let gone = [self.before(other, write), self.before(read, other)];
+                self.formula.clause([!way, !self.is_in(other), gone[0], gone[1]]);
+            }
+        }
+        self.formula.clause(ways);
+    }
+}

@@ -1,0 +1,253 @@
+//! Runs a schedule over the recorded events, with values.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+use untorn_trace::{Op, ThreadId, VarId};
+
+use crate::facts::Facts;
+use crate::history::{At, ReadFrom};
+use crate::simulation::shapes::{Shape, Stretch, Who};
+use crate::simulation::{Knowledge, Triple};
+use crate::world::{Schedule, World};
+
+/// Whether a thread's recorded operations can be trusted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum State {
+    /// Has read what it read: does what it did.
+    #[default]
+    Same,
+    /// Has read something else: does the same operations up to its next branch.
+    Tainted,
+    /// Nobody knows what it does.
+    Stopped,
+}
+
+/// The last write of a variable after the cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Written {
+    at: At,
+    /// By a tainted thread: the value is unknown.
+    tainted: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Machine<'f, 'h> {
+    facts: &'f Facts<'h>,
+    knowledge: &'f Knowledge,
+    world: World<'f, 'h>,
+    cut: At,
+    states: Vec<State>,
+    memory: FxHashMap<VarId, Written>,
+    /// By thread: events of the schedule that wait, in order.
+    queues: Vec<VecDeque<At>>,
+    /// Threads with a queue, in the order in which they began to wait.
+    waiting: Vec<ThreadId>,
+    /// A thread that is needed has stopped.
+    is_lost: bool,
+}
+
+impl<'f, 'h> Machine<'f, 'h> {
+    pub(super) fn new(facts: &'f Facts<'h>, knowledge: &'f Knowledge) -> Self {
+        let threads = facts.history.thread_count();
+        Self {
+            facts,
+            knowledge,
+            world: World::new(facts, At(0)),
+            cut: At(0),
+            states: vec![State::Same; threads],
+            memory: FxHashMap::default(),
+            queues: vec![VecDeque::new(); threads],
+            waiting: Vec::new(),
+            is_lost: false,
+        }
+    }
+
+    pub(super) fn schedule(&self) -> Schedule {
+        self.world.schedule()
+    }
+
+    /// Whether k happens.
+    pub(super) fn run(&mut self, shape: &Shape, triple: Triple) -> bool {
+        self.restart(shape.cut);
+        let (own, other) = (self.facts.thread(triple.i), self.facts.thread(triple.j));
+        for part in &shape.parts {
+            if self.stretch(part, triple) {
+                return true;
+            }
+            if self.is_lost {
+                return false;
+            }
+        }
+        // Who does not wait has come as far as the schedule leads.
+        if self.waiting.is_empty() {
+            return false;
+        }
+        // T2 may hold a lock that T1 needs, others may hold one that either needs.
+        let end = At(self.facts.history.len() as u32);
+        let rest = [Who::Only(other), Who::Without(own)];
+        let mut rest = rest.into_iter().map(|who| Stretch { from: shape.cut, to: end, who });
+        // Only k itself is left to T1 by now, so what waits of it goes on by itself.
+        rest.any(|part| self.stretch(&part, triple))
+    }
+
+    fn restart(&mut self, cut: At) {
+        self.cut = cut;
+        self.world.restart(cut);
+        self.states.fill(State::Same);
+        self.memory.clear();
+        self.queues.iter_mut().for_each(VecDeque::clear);
+        self.waiting.clear();
+        self.is_lost = false;
+    }
+
+    /// A thread stops for good. If it was needed, nothing brings it back.
+    fn stop(&mut self, thread: ThreadId, triple: Triple) {
+        self.states[thread.index()] = State::Stopped;
+        let needed = [triple.i, triple.j, triple.k];
+        self.is_lost |= needed
+            .iter()
+            .any(|&at| self.facts.thread(at) == thread && !self.world.has_happened(at));
+    }
+
+    /// Lets the events of a stretch happen; says whether k has happened. Ends early if it cannot.
+    fn stretch(&mut self, part: &Stretch, triple: Triple) -> bool {
+        match part.who {
+            Who::Only(thread) => {
+                let events = self.facts.history.of_thread(thread);
+                let start = events.partition_point(|&at| at < part.from);
+                let events = events[start..].iter().take_while(|&&at| at < part.to);
+                let mut events = events.copied();
+                events.any(|at| self.is_lost || self.offer(at, triple)) && !self.is_lost
+            }
+            who => {
+                let facts = self.facts;
+                let mut events = (part.from.0..part.to.0).map(At).filter(|&at| {
+                    let thread = facts.thread(at);
+                    match who {
+                        Who::All | Who::Only(_) => true,
+                        Who::Without(other) => thread != other,
+                        Who::Both(one, other) => thread == one || thread == other,
+                    }
+                });
+                events.any(|at| self.is_lost || self.offer(at, triple)) && !self.is_lost
+            }
+        }
+    }
+
+    /// The schedule comes to an event; says whether k has happened by it.
+    fn offer(&mut self, at: At, triple: Triple) -> bool {
+        let thread = self.facts.thread(at);
+        if self.states[thread.index()] == State::Stopped || self.world.has_happened(at) {
+            return false;
+        }
+        let queue = &mut self.queues[thread.index()];
+        if queue.back().is_some_and(|&last| at <= last) {
+            return false;
+        }
+        if !queue.is_empty() {
+            queue.push_back(at);
+            return false;
+        }
+        // A schedule may leave out events of a thread only at its end.
+        if self.world.next(thread) != Some(at) {
+            return false;
+        }
+        if !self.may_happen(at, triple) {
+            self.queues[thread.index()].push_back(at);
+            self.waiting.push(thread);
+            return false;
+        }
+        self.happen(at, triple);
+        at == triple.k || (!self.waiting.is_empty() && self.wake(triple))
+    }
+
+    /// Lets those who waited go on as far as they can; says whether k has happened.
+    fn wake(&mut self, triple: Triple) -> bool {
+        let mut index = 0;
+        while index < self.waiting.len() {
+            let thread = self.waiting[index];
+            let mut moved = false;
+            while let Some(&at) = self.queues[thread.index()].front() {
+                if self.states[thread.index()] == State::Stopped {
+                    self.queues[thread.index()].clear();
+                    break;
+                }
+                if !self.may_happen(at, triple) {
+                    break;
+                }
+                self.queues[thread.index()].pop_front();
+                self.happen(at, triple);
+                moved = true;
+                if at == triple.k {
+                    return true;
+                }
+            }
+            if self.queues[thread.index()].is_empty() {
+                self.waiting.remove(index);
+            } else {
+                index += 1;
+            }
+            if moved {
+                index = 0; // it may have left a lock that an earlier one waits for
+            }
+        }
+        false
+    }
+
+    fn may_happen(&self, at: At, Triple { i, j, k }: Triple) -> bool {
+        let too_early =
+            (at == j && !self.world.has_happened(i)) || (at == k && !self.world.has_happened(j));
+        !too_early && self.world.is_enabled(at)
+    }
+
+    fn happen(&mut self, at: At, triple: Triple) {
+        let event = self.facts.history.event(at);
+        let state = self.states[event.thread.index()];
+        let unsure = match event.op {
+            Op::Branch { count } => count > 0,
+            Op::Read { var, .. } | Op::Write { var, .. } if self.knowledge.is_element(var) => true,
+            _ => !self.knowledge.branches,
+        };
+        if state == State::Tainted && unsure {
+            self.stop(event.thread, triple);
+            return;
+        }
+        self.world.execute(at);
+        match event.op {
+            Op::Write { var, .. } => {
+                self.memory.insert(var, Written { at, tainted: state == State::Tainted });
+            }
+            Op::Read { var, .. } if !self.reads_the_same(at, var) => {
+                if self.knowledge.steers(var) {
+                    self.stop(event.thread, triple);
+                } else {
+                    self.states[event.thread.index()] = State::Tainted;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a read that happens now returns what it returned.
+    fn reads_the_same(&self, read: At, var: VarId) -> bool {
+        let history = self.facts.history;
+        let recorded = history.read_from(read);
+        let source = match self.memory.get(&var) {
+            Some(written) if written.tainted => return false,
+            Some(written) => ReadFrom::Write(written.at),
+            None => match history.writes(var).partition_point(|&write| write < self.cut) {
+                0 => ReadFrom::Initial,
+                count => ReadFrom::Write(history.writes(var)[count - 1]),
+            },
+        };
+        if source == recorded {
+            return true;
+        }
+        let value = match source {
+            ReadFrom::Initial => history.initial(var),
+            ReadFrom::Write(write) => history.event(write).value(),
+        };
+        value.is_some() && value == history.event(read).value()
+    }
+}

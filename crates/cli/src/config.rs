@@ -1,13 +1,17 @@
 //! Arguments that passed every check. Nothing below this module knows clap.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use untorn_trace::{Format, Strictness};
+use untorn_trace::{EventIdx, Format, Strictness};
 
 use untorn_jvm::config::ScopeConfig;
+use untorn_predict::candidates::Sources;
+use untorn_report::model::Report;
 
 use crate::args::{
-    AnalyzeArgs, CheckerName, FormatName, InputArgs, PolicyName, RecordArgs, ReplayArgs,
+    AnalyzeArgs, BlocksName, CheckArgs, CheckerName, ConfirmArgs, FormatName, InputArgs,
+    MethodName, PolicyName, RecordArgs, ReplayArgs,
 };
 use crate::console::{Color, Volume};
 use crate::exit::{Failure, Result};
@@ -43,6 +47,16 @@ pub struct Blocks {
 }
 
 impl Blocks {
+    pub fn new(atomic: Vec<String>, not_atomic: Vec<String>) -> Result<Self> {
+        if atomic.iter().chain(&not_atomic).any(String::is_empty) {
+            return Err(Failure::input(
+                "an empty pattern matches no label, in --atomic or --not-atomic",
+            )
+            .way_out("write '*' for every label"));
+        }
+        Ok(Self { atomic, not_atomic })
+    }
+
     pub fn are_all(&self) -> bool {
         self.atomic.is_empty() && self.not_atomic.is_empty()
     }
@@ -57,14 +71,6 @@ impl Analyze {
             &outputs,
             "only one of --dot, --svg and --json can go to standard output",
         )?;
-        for pattern in args.atomic.iter().chain(&args.not_atomic) {
-            if pattern.is_empty() {
-                return Err(Failure::input(
-                    "an empty pattern matches no label, in --atomic or --not-atomic",
-                )
-                .way_out("write '*' for every label"));
-            }
-        }
         // Text and a machine's format on one stream would serve nobody.
         let machine = outputs.iter().any(|path| is_dash(path));
         let volume = match (args.quiet || machine, args.verbose) {
@@ -75,13 +81,81 @@ impl Analyze {
         Ok(Self {
             inputs: args.files.iter().map(|file| input(file, &args.input)).collect(),
             plan: plan(&args.with),
-            blocks: Blocks { atomic: args.atomic, not_atomic: args.not_atomic },
+            blocks: Blocks::new(args.atomic, args.not_atomic)?,
             dot: args.dot,
             svg: args.svg,
             json: args.json,
             color: args.color,
             volume,
         })
+    }
+}
+
+/// What `untorn confirm` is to do.
+#[derive(Debug)]
+pub struct Confirm {
+    pub input: Input,
+    pub method: untorn_confirm::Method,
+    pub part: Part,
+    pub budget: u64,
+    pub blocks: Blocks,
+    pub json: Option<PathBuf>,
+    pub color: Color,
+    pub volume: Volume,
+}
+
+/// Which part of a trace counts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Part {
+    All,
+    Window(untorn_confirm::Window),
+    /// What is around these events.
+    Around(Vec<EventIdx>),
+}
+
+impl Confirm {
+    pub fn new(args: ConfirmArgs) -> Result<Self> {
+        use untorn_confirm::Method;
+        let machine = args.json.as_deref().is_some_and(is_dash);
+        let part = match args.window {
+            Some(text) => Part::Window(window(&text)?),
+            None if args.events.is_empty() => Part::All,
+            None => Part::Around(args.events.into_iter().map(EventIdx).collect()),
+        };
+        Ok(Self {
+            input: input(&args.file, &args.input),
+            method: match args.with {
+                MethodName::Default => Method::All,
+                MethodName::OwnRead => Method::OwnRead,
+                MethodName::Saturation => Method::Saturation,
+                MethodName::Serialiser => Method::Serialiser,
+                MethodName::Exact => Method::Exact,
+                MethodName::Printed => Method::Printed,
+            },
+            part,
+            budget: args.budget,
+            blocks: Blocks::new(args.atomic, args.not_atomic)?,
+            json: args.json,
+            color: args.color,
+            volume: match (args.quiet || machine, args.verbose) {
+                (true, _) => Volume::Quiet,
+                (false, true) => Volume::Verbose,
+                (false, false) => Volume::Normal,
+            },
+        })
+    }
+}
+
+/// `A..B`, not empty.
+fn window(text: &str) -> Result<untorn_confirm::Window> {
+    let bounds = text.split_once("..").and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    match bounds {
+        Some((from, to)) if from < to => {
+            Ok(untorn_confirm::Window { from: EventIdx(from), to: EventIdx(to) })
+        }
+        Some(_) => Err(Failure::input(format!("the window {text} is empty"))),
+        None => Err(Failure::input(format!("{text} is not a window"))
+            .way_out("write two positions, as in 1000..1500")),
     }
 }
 
@@ -151,9 +225,109 @@ pub struct Replay {
 }
 
 impl Replay {
-    pub fn new(args: ReplayArgs) -> Self {
-        let ReplayArgs { file, output: out, debug, port, quiet } = args;
-        Self { file, out, debug, port, quiet }
+    pub fn new(args: ReplayArgs) -> Result<Self> {
+        let ReplayArgs { file, number, output: out, debug, port, quiet } = args;
+        let is_report = file.extension().is_some_and(|end| end == "json");
+        let file = match (is_report, number) {
+            (true, number) => trace_of(&file, number)?,
+            (false, None) => file,
+            (false, Some(_)) => {
+                return Err(Failure::input("a number goes with a report, not with a trace")
+                    .way_out("untorn replay untorn-out/report.json 1"));
+            }
+        };
+        Ok(Self { file, out, debug, port, quiet })
+    }
+}
+
+/// The trace that shows a violation of a report.
+fn trace_of(path: &Path, number: Option<u32>) -> Result<PathBuf> {
+    let fail = |error: String| Failure::input(format!("{}: {error}", path.display()));
+    let text = std::fs::read(path).map_err(|error| fail(error.to_string()))?;
+    let report: Report = serde_json::from_slice(&text)
+        .map_err(|error| fail(format!("not a report of untorn check: {error}")))?;
+    let all: Vec<u32> = report.findings.iter().map(|finding| finding.number).collect();
+    let number = match (number, all.as_slice()) {
+        (Some(number), _) => number,
+        (None, [only]) => *only,
+        (None, _) => {
+            let way_out = format!("untorn replay {} NUMBER", path.display());
+            return Err(
+                fail(format!("it has {} violations: which one?", all.len())).way_out(way_out)
+            );
+        }
+    };
+    let found = report.findings.iter().find(|finding| finding.number == number);
+    let evidence = found
+        .and_then(|finding| finding.evidence.as_ref())
+        .ok_or_else(|| fail(format!("it has no violation {number}, only {} of them", all.len())))?;
+    Ok(path.parent().unwrap_or(Path::new("")).join(&evidence.trace))
+}
+
+/// What `untorn check` is to do.
+#[derive(Debug)]
+pub struct Check {
+    pub options: untorn_chase::Options,
+    pub out: PathBuf,
+    pub scope: ScopeConfig,
+    pub run_time: Option<Duration>,
+    pub color: Color,
+    pub volume: Volume,
+    pub command: Vec<String>,
+}
+
+impl Check {
+    pub fn new(args: CheckArgs) -> Result<Self> {
+        let mut options = untorn_chase::Options {
+            time: duration(&args.time)?,
+            runs: args.runs.max(1),
+            per_candidate: args.per_candidate,
+            sources: match args.blocks {
+                BlocksName::Declared => Sources::Declared,
+                BlocksName::All => Sources::All,
+            },
+            most_events: args.events.max(1),
+            ..untorn_chase::Options::default()
+        };
+        for how in &mut options.initial {
+            if let untorn_chase::How::Policy { seed, .. } = how {
+                *seed = seed.wrapping_add(args.seed);
+            }
+        }
+        let volume = match (args.quiet, args.verbose) {
+            (true, _) => Volume::Quiet,
+            (_, true) => Volume::Verbose,
+            _ => Volume::Normal,
+        };
+        Ok(Self {
+            options,
+            out: args.out,
+            scope: ScopeConfig {
+                instrument: args.instrument,
+                exclude: args.exclude,
+                atomic: args.atomic,
+            },
+            run_time: args.run_time.as_deref().map(duration).transpose()?,
+            color: args.color,
+            volume,
+            command: args.command,
+        })
+    }
+}
+
+/// `90`, `90s`, `5m`, `1h`, `500ms`.
+fn duration(text: &str) -> Result<Duration> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 1,
+        "s" | "" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => 0,
+    };
+    match digits.parse::<u64>() {
+        Ok(value) if unit > 0 => Ok(Duration::from_millis(value.saturating_mul(unit))),
+        _ => Err(Failure::input(format!("'{text}' is not a time")).way_out("write 30s, 5m or 1h")),
     }
 }
 

@@ -2,13 +2,16 @@
 
 mod analyze;
 mod args;
+mod check;
 mod checkers;
 mod config;
+mod confirm;
 mod console;
 mod context;
 mod exit;
 mod files;
 mod findings;
+mod predict;
 mod reading;
 mod record;
 mod replay;
@@ -42,8 +45,13 @@ fn run() -> Result<ExitCode> {
     };
     match cli.command {
         Command::Record(args) => record::run(&config::Record::new(args)?).map(ExitCode::from),
-        Command::Replay(args) => replay::run(&config::Replay::new(args)).map(ExitCode::from),
+        Command::Check(args) => check::run(&config::Check::new(args)?).map(ExitCode::from),
+        Command::Replay(args) => replay::run(&config::Replay::new(args)?).map(ExitCode::from),
         Command::Analyze(args) => analyze::run(&config::Analyze::new(args)?).map(ExitCode::from),
+        Command::Predict(args) => {
+            predict::run(&predict::config::Predict::new(args)?).map(ExitCode::from)
+        }
+        Command::Confirm(args) => confirm::run(&config::Confirm::new(args)?).map(ExitCode::from),
         Command::Trace(command) => trace::run(command).map(ExitCode::from),
     }
 }

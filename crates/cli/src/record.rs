@@ -49,7 +49,7 @@ fn check_writable(path: &Path) -> Result<()> {
 }
 
 /// What the agent is told; all of it that a replay needs is kept in the trace.
-fn agent_config(record: &Record, surroundings: &Surroundings, launch: &Launch) -> Config {
+pub fn agent_config(record: &Record, surroundings: &Surroundings, launch: &Launch) -> Config {
     let mut meta = RunMeta {
         command: record.command.clone(),
         seed: Some(record.seed),

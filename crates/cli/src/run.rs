@@ -156,7 +156,7 @@ impl Surroundings {
     }
 
     /// Variables that are kept are as they were; those that are not come from here and now.
-    fn apply(&self, command: &mut std::process::Command) {
+    pub fn apply(&self, command: &mut std::process::Command) {
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(is_kept) {
                 command.env_remove(name);

@@ -42,6 +42,7 @@ fn code(folder: &Path, args: &[&str]) -> Option<i32> {
 fn help_and_version() {
     check("help", &["--help"]);
     check("help-analyze", &["analyze", "--help"]);
+    check("help-confirm", &["confirm", "--help"]);
     check("help-trace", &["trace", "--help"]);
     for command in ["info", "convert", "generate", "cut", "validate"] {
         check(&format!("help-trace-{command}"), &["trace", command, "--help"]);
@@ -129,6 +130,33 @@ fn each_checker() {
         &["analyze", "--with", "two-pass", "-"],
         &example("fail/set-add.std"),
     );
+}
+
+#[test]
+fn confirming() {
+    check_with("confirm", &["confirm", "-"], &example("fail/bank.jsonl"));
+    check_with("confirm-atomic", &["confirm", "-"], &example("pass/bank-locked.jsonl"));
+    check_with("confirm-json", &["confirm", "--json", "-", "-"], &example("fail/bank.jsonl"));
+    check_with(
+        "confirm-window",
+        &["confirm", "--window", "0..3", "-"],
+        &example("fail/bank.jsonl"),
+    );
+    check_with(
+        "confirm-events",
+        &["confirm", "--events", "1,4,6", "-"],
+        &example("fail/bank.jsonl"),
+    );
+    check_with(
+        "confirm-printed",
+        &["confirm", "--with", "printed", "-"],
+        &example("fail/bank.jsonl"),
+    );
+    // Without values nothing can be said that must not look like a pass.
+    check("confirm-undecided", &["confirm", "two-violations.std"]);
+    check("confirm-no-blocks", &["confirm", "no-blocks.std"]);
+    check("confirm-no-window", &["confirm", "--window", "5", "two-violations.std"]);
+    check("confirm-beyond", &["confirm", "--window", "5..500", "two-violations.std"]);
 }
 
 #[test]

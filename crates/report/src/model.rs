@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::operation::{Action, Operation};
+pub use crate::scene::{Excerpt, Scene, SceneStep, SceneVariable};
 use crate::words;
 
 /// The version of the JSON form. It grows when a field changes its meaning or disappears; a new
@@ -21,16 +22,87 @@ pub struct Report {
     /// The tool that wrote it, with its version.
     pub tool: String,
     pub traces: Vec<TraceReport>,
+    /// Violations that were chased and happened, each in a run of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// How they were chased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckFacts>,
+}
+
+/// What a chase did beside finding violations.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct CheckFacts {
+    pub command: Vec<String>,
+    pub runs: u64,
+    /// Runs that followed a plan.
+    pub directed: u64,
+    pub events: u64,
+    /// Most threads in one run.
+    pub threads: u64,
+    pub candidates: u64,
+    pub infeasible: u64,
+    /// Happened, and some serial order gives the same values.
+    pub harmless: u64,
+    /// Predicted, and not reached.
+    pub unreached: Vec<Unreached>,
+    /// What was not recorded, in words.
+    pub unseen: Vec<String>,
+    /// Events that were not looked at.
+    pub left_out: u64,
+    pub interrupted: bool,
+    pub milliseconds: u64,
+}
+
+/// A prediction that did not come true.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Unreached {
+    pub block: String,
+    pub variable: String,
+    pub pattern: String,
+    pub places: Vec<String>,
+    pub why: String,
+    /// The source around its places, where it was found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<Excerpt>,
+}
+
+/// Why a finding is one, beyond its cycle, and how to see it again.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Why the block is meant to be atomic: `declared`, `inferred`.
+    pub origin: String,
+    /// The proof that no serial order gives these values, a sentence each; empty if there is none.
+    pub values: Vec<String>,
+    /// What a person would notice.
+    pub effects: Vec<String>,
+    /// Other instances of the same block and variable that happened.
+    pub alike: u32,
+    /// The trace with its schedule, relative to the report.
+    pub trace: String,
+    /// The run that shows it, counted from 1.
+    pub run: u32,
+    /// The command that shows it again.
+    pub replay: String,
+    /// How long it took to find.
+    pub milliseconds: u64,
 }
 
 impl Report {
     pub fn new(tool: impl Into<String>, traces: Vec<TraceReport>) -> Self {
-        Self { format: "untorn-report".to_owned(), version: VERSION, tool: tool.into(), traces }
+        Self {
+            format: "untorn-report".to_owned(),
+            version: VERSION,
+            tool: tool.into(),
+            traces,
+            findings: Vec::new(),
+            check: None,
+        }
     }
 
     /// The findings of all traces, in order.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
-        self.traces.iter().flat_map(|trace| &trace.findings)
+        self.traces.iter().flat_map(|trace| &trace.findings).chain(&self.findings)
     }
 }
 
@@ -140,6 +212,15 @@ pub struct Finding {
     pub edges: Vec<Edge>,
     /// How often the same blocks were refuted.
     pub occurrences: u64,
+    /// Of violations that were chased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+    /// What happened around the tear; absent if the trace was not read again for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scene: Option<Scene>,
+    /// The source around its operations, where it was found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<Excerpt>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -235,6 +316,9 @@ impl Finding {
             operations,
             edges,
             occurrences,
+            evidence: None,
+            scene: None,
+            sources: Vec::new(),
         };
         finding.headline = words::headline(&finding);
         finding.badges = finding.find_badges();

@@ -43,10 +43,26 @@ pub fn finding(finding: &Finding, look: &Look) -> String {
     if look.verbose {
         out.push_str(&blocks(finding, look));
     }
-    out.push_str(&paragraph(&words::cycle(finding), look));
+    let values = finding.evidence.iter().flat_map(|evidence| &evidence.values);
+    let mut proof: Vec<String> = values.cloned().collect();
+    if proof.is_empty() || look.verbose {
+        proof.push(words::cycle(finding));
+    }
+    for sentence in proof {
+        out.push_str(&paragraph(&sentence, look));
+    }
     out.push_str(&words::blame(finding).map_or_else(String::new, |text| paragraph(&text, look)));
     if finding.occurrences > 1 {
         out.push_str(&paragraph(&format!("Seen {}.", words::times(finding.occurrences)), look));
+    }
+    if let Some(evidence) = &finding.evidence {
+        for effect in &evidence.effects {
+            out.push_str(&paragraph(&format!("visible: {effect}"), look));
+        }
+        out.push_str(&format!(
+            "  {}\n",
+            paint(&format!("replay: {}", evidence.replay), FAINT, look)
+        ));
     }
     out
 }

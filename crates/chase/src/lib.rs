@@ -1,0 +1,22 @@
+//! The chase: from what might be torn to what was torn, with proof.
+//!
+//! [`Chase`] runs the program through a [`Runner`], finds candidates in each trace, asks `predict` for an
+//! order of events that tears them, lets the scheduler follow it ([`steer`]), looks whether it happened
+//! ([`instance`]) and judges what did ([`verify`]).
+
+mod chase;
+mod effects;
+mod evidence;
+mod instance;
+mod places;
+mod runner;
+mod steer;
+mod target;
+mod verify;
+
+pub use chase::{Chase, ChaseError, Finding, News, Options, Outcome};
+pub use effects::Effect;
+pub use evidence::{EvidenceError, Run};
+pub use runner::{Ended, Followed, How, Ran, Runner, RunnerError};
+pub use target::{Key, Target, Unreached};
+pub use verify::{Judged, Values};

@@ -1,0 +1,59 @@
+//! What the chase needs of a front end: run the program once, in a given way, and keep its trace.
+
+use std::path::Path;
+
+use untorn_schedule::Plan;
+
+/// How one run goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum How {
+    /// A policy decides, by its name.
+    Policy { name: String, seed: u64, quantum: u64 },
+    /// A plan is followed, as far as it can be.
+    Plan(Plan),
+}
+
+/// How the program ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Ended {
+    Exit(i32),
+    Signal(i32),
+    /// No thread could ever run again.
+    Deadlock,
+    /// It was stopped because it took too long.
+    TimedOut,
+}
+
+/// How far a plan was followed.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Followed {
+    pub steps: u64,
+    pub of: u64,
+    /// Why it was given up.
+    pub released: Option<String>,
+}
+
+/// What is left of a run beside its trace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ran {
+    pub ended: Ended,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+    pub followed: Option<Followed>,
+    /// What the front end could not see, in words.
+    pub unseen: Vec<String>,
+}
+
+/// Why the program cannot be run. The words are for the user and say the way out.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct RunnerError(pub String);
+
+/// A front end. One run at a time.
+pub trait Runner {
+    /// Runs the program to its end; its trace is then at `trace`.
+    ///
+    /// # Errors
+    /// If it could not be run at all. A program that fails is an [`Ended`].
+    fn run(&mut self, how: &How, trace: &Path) -> Result<Ran, RunnerError>;
+}

@@ -1,0 +1,91 @@
+//! From a predicted order of events to a plan that the scheduler can follow.
+//!
+//! A predicted plan is a sequence of all events up to the last of the goal. The scheduler wants places:
+//! "this thread, when it comes here for the n-th time". Of each stretch in which one thread runs, the first
+//! and the last event that have a place are steps: the first holds the thread until the stretch begins,
+//! often before it takes a lock that others still need; what is between them follows by itself. The events
+//! of the goal are steps always.
+
+use rustc_hash::FxHashMap;
+use untorn_predict::{At, Goal, Plan as Order};
+use untorn_schedule::{Place, Plan, PlanStep, PlanThread};
+use untorn_trace::{Op, SiteId, ThreadId};
+
+use crate::evidence::Run;
+use crate::places;
+
+/// Steps of a plan. Each makes the program ask at its place; a long plan is a slow run.
+const MOST_STEPS: usize = 4_000;
+
+/// How often each thread has come to each place, up to some event.
+#[derive(Debug, Default)]
+struct Arrivals(FxHashMap<(ThreadId, SiteId, usize), u32>);
+
+impl Arrivals {
+    fn come(&mut self, run: &Run, at: At) -> u32 {
+        let event = run.history.event(at);
+        let count = self.0.entry((event.thread, event.site, event.op.code())).or_default();
+        *count += 1;
+        *count
+    }
+}
+
+/// The plan; `None` if the events of the goal have no places.
+pub(crate) fn plan(run: &Run, goal: &Goal, order: &Order) -> Option<Plan> {
+    let mut arrivals = Arrivals::default();
+    let mut steps: Vec<PlanStep> = Vec::new();
+    // Behind the first event of the stretch: the last one so far that has a place.
+    let mut open: Option<PlanStep> = None;
+    let mut stretch = None;
+    for &at in &order.steps {
+        let event = run.history.event(at);
+        if !matches!(
+            event.op,
+            Op::Read { .. } | Op::Write { .. } | Op::Acquire { .. } | Op::Release { .. }
+        ) {
+            continue;
+        }
+        let occurrence = arrivals.come(run, at);
+        let is_goal = goal.events.contains(&at);
+        let Some(place) = places::planned(&run.tables, event) else {
+            if is_goal {
+                return None;
+            }
+            continue;
+        };
+        let step = step(event.thread, place, occurrence);
+        if stretch != Some(event.thread) {
+            steps.extend(open.take());
+            stretch = Some(event.thread);
+            steps.push(step);
+        } else if is_goal {
+            open = None;
+            steps.push(step);
+        } else {
+            open = Some(step);
+        }
+    }
+    steps.extend(open);
+    let first = steps.len().saturating_sub(MOST_STEPS);
+    Some(Plan { steps: steps.split_off(first) })
+}
+
+/// The events of the goal alone, for a run in which nothing else matters.
+pub(crate) fn bare_plan(run: &Run, goal: &Goal) -> Option<Plan> {
+    let mut steps = Vec::new();
+    for &wanted in &goal.events {
+        let event = run.history.event(wanted);
+        let place = places::planned(&run.tables, event)?;
+        let own = run.history.of_thread(event.thread);
+        let same = own[..=run.history.nth(wanted) as usize].iter().filter(|&&at| {
+            let other = run.history.event(at);
+            other.site == event.site && other.op.code() == event.op.code()
+        });
+        steps.push(step(event.thread, place, same.count() as u32));
+    }
+    Some(Plan { steps })
+}
+
+fn step(thread: ThreadId, place: Place, occurrence: u32) -> PlanStep {
+    PlanStep { thread: PlanThread::Id(thread), place, occurrence }
+}

@@ -1,0 +1,112 @@
+//! `untorn check`: runs the program until what can be torn has been torn, proves it, and keeps it for replay.
+
+mod runner;
+mod story;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use untorn_chase::{Chase, ChaseError, Ended, Finding, News, Outcome};
+use untorn_report::json;
+use untorn_report::model::{CheckFacts, Report, Unreached};
+
+use crate::config::Check;
+use crate::console::{Console, StatusLine};
+use crate::exit::{Exit, Failure, Result};
+use runner::JvmRunner;
+
+pub fn run(check: &Check) -> Result<Exit> {
+    let folder = &check.out;
+    let cannot = |error: std::io::Error| {
+        Failure::run(format!("cannot write {}: {error}", folder.display()))
+            .way_out("choose another folder with --out")
+    };
+    std::fs::create_dir_all(folder).map_err(cannot)?;
+    let mut runner = JvmRunner::new(check, folder)?;
+    let mut console = Console::new(check.color, check.volume);
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    // Without it Ctrl-C ends everything at once, and what was found so far is on the screen only.
+    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+    let mut line = StatusLine::new();
+    let mut told: Result<()> = Ok(());
+    let mut watch = |news: News<'_>| {
+        if told.is_ok() {
+            told = story::tell(&news, check, &mut console, &mut line);
+        }
+    };
+    let chase = Chase::new(&mut runner, check.options.clone(), folder, &stop, &mut watch);
+    let outcome = chase.run().map_err(could_not_run)?;
+    line.clear();
+    told?;
+    let report = folder.join("report.json");
+    write_report(&report, check, &outcome)?;
+    story::summary(&outcome, check, &report, &mut console)?;
+    Ok(exit(&outcome))
+}
+
+fn could_not_run(error: ChaseError) -> Failure {
+    // What the runner says has its own way out and its name in front already.
+    let text = error.to_string();
+    let text = text.strip_prefix("untorn: error: ").unwrap_or(&text);
+    Failure::run(text)
+}
+
+/// A deadlock is a fault of the program, too, and nobody would call such a run clean.
+fn exit(outcome: &Outcome) -> Exit {
+    if outcome.findings.is_empty() && outcome.deadlocks == 0 {
+        Exit::Clean
+    } else {
+        Exit::Violations
+    }
+}
+
+fn write_report(path: &Path, check: &Check, outcome: &Outcome) -> Result<()> {
+    let findings: Vec<_> =
+        outcome.findings.iter().map(|found| story::finding(found, check)).collect();
+    let mut report = Report::new(concat!("untorn ", env!("CARGO_PKG_VERSION")), Vec::new());
+    report.findings = findings;
+    report.check = Some(CheckFacts {
+        command: check.command.clone(),
+        runs: outcome.runs.into(),
+        directed: outcome.directed.into(),
+        events: outcome.events,
+        threads: outcome.threads as u64,
+        candidates: outcome.candidates,
+        infeasible: outcome.infeasible,
+        harmless: outcome.harmless,
+        unreached: outcome
+            .unreached
+            .iter()
+            .map(|(key, why)| Unreached {
+                block: key.block.clone(),
+                variable: key.field.clone(),
+                pattern: key.pattern.letters().to_owned(),
+                places: key.places.to_vec(),
+                why: story::why_unreached(why),
+                sources: Vec::new(),
+            })
+            .collect(),
+        unseen: outcome.unseen.iter().cloned().collect(),
+        left_out: outcome.left_out,
+        interrupted: outcome.interrupted,
+        milliseconds: outcome.time.as_millis() as u64,
+    });
+    std::fs::write(path, json::render(&report))
+        .map_err(|error| Failure::run(format!("cannot write {}: {error}", path.display())))
+}
+
+/// What else went wrong in the run that shows a finding.
+fn ending(ended: Ended) -> Option<&'static str> {
+    match ended {
+        Ended::Deadlock => Some("the run ended in a deadlock"),
+        Ended::TimedOut => Some("the run did not end by itself"),
+        Ended::Exit(_) | Ended::Signal(_) => None,
+    }
+}
+
+/// The name under which a trace is found again from the folder of the report.
+fn relative(found: &Finding) -> String {
+    found.trace.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

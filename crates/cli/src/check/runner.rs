@@ -1,0 +1,177 @@
+//! Runs a Java program for the chase: quietly, with its output kept aside.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use untorn_chase::{Ended, Followed, How, Ran, Runner, RunnerError};
+use untorn_jvm::DEADLOCK_EXIT;
+use untorn_jvm::launch::Launch;
+
+use crate::config::{Check, Record};
+use crate::exit::Failure;
+use crate::reading::last_meta;
+use crate::record::agent_config;
+use crate::run::{Surroundings, refused};
+
+/// Output that is kept of one run; more is no help to anybody.
+const MOST_OUTPUT: u64 = 1 << 20;
+
+pub struct JvmRunner {
+    launch: Launch,
+    surroundings: Surroundings,
+    /// What every run has in common.
+    record: Record,
+    /// A run may take this long. The first one sets the measure for the others.
+    patience: Duration,
+    output: [PathBuf; 2],
+}
+
+impl JvmRunner {
+    pub fn new(check: &Check, folder: &Path) -> Result<Self, Failure> {
+        let launch = Launch::prepare().map_err(|error| refused(&error))?;
+        let record = Record {
+            out: PathBuf::new(),
+            policy: "run-to-block".to_owned(),
+            seed: 0,
+            quantum: 1_000_000,
+            plan: None,
+            scope: check.scope.clone(),
+            patience_ms: 200,
+            pin: true,
+            quiet: true,
+            command: check.command.clone(),
+        };
+        let output = ["stdout", "stderr"].map(|name| folder.join(format!("{name}.txt")));
+        let patience = check.run_time.unwrap_or(Duration::from_secs(600));
+        Ok(Self { launch, surroundings: Surroundings::here(), record, patience, output })
+    }
+
+    fn start(&self) -> Result<Child, Failure> {
+        let config = agent_config(&self.record, &self.surroundings, &self.launch);
+        let mut command = self
+            .launch
+            .command(&self.record.command, &config, &[])
+            .map_err(|error| refused(&error))?;
+        self.surroundings.apply(&mut command);
+        let file = |path: &PathBuf| {
+            File::create(path)
+                .map_err(|error| Failure::run(format!("cannot write {}: {error}", path.display())))
+        };
+        command.stdin(Stdio::null()).stdout(file(&self.output[0])?).stderr(file(&self.output[1])?);
+        let name = &self.record.command[0];
+        command.spawn().map_err(|error| Failure::run(format!("cannot start '{name}': {error}")))
+    }
+
+    /// Waits for the end of the program, and makes it end when it takes too long.
+    fn wait(&self, mut child: Child) -> Result<Ended, Failure> {
+        const TICK: Duration = Duration::from_millis(5);
+        let begin = Instant::now();
+        loop {
+            match child.try_wait() {
+                Ok(Some(status)) => return Ok(ended(status)),
+                Ok(None) if begin.elapsed() < self.patience => std::thread::sleep(TICK),
+                Ok(None) => {
+                    // Whether it has just ended by itself makes no difference.
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    return Ok(Ended::TimedOut);
+                }
+                Err(error) => return Err(Failure::run(format!("lost the program: {error}"))),
+            }
+        }
+    }
+
+    fn run_once(&mut self, trace: &Path) -> Result<Ran, Failure> {
+        self.record.out = trace.to_owned();
+        let begin = Instant::now();
+        let ended = self.wait(self.start()?)?;
+        // A run that is steered may be much slower than one that is not, but not for ever.
+        let measure = (begin.elapsed() * 20).max(Duration::from_secs(20));
+        self.patience = self.patience.min(measure);
+        let [stdout, stderr] = [self.kept(0), self.kept(1)];
+        if self.launch.progress().is_none() {
+            let said = String::from_utf8_lossy(&stderr);
+            return Err(Failure::run(
+                "the JVM did not start with the agent, so nothing was recorded",
+            )
+            .details(said.lines().take(8).map(str::to_owned))
+            .way_out("Java 11 or newer is needed; `java -version` tells"));
+        }
+        let said = last_meta(trace)
+            .map_err(|error| Failure::run(format!("the trace cannot be read: {error}")))?;
+        let get = |name: &str| said.meta.other.get(name).and_then(Value::as_u64).unwrap_or(0);
+        if get("application_classes") == 0 && said.cut.is_none() {
+            let output = String::from_utf8_lossy(&stderr);
+            return Err(Failure::run(
+                "nothing of the application was recorded, so nothing was checked",
+            )
+            .details(output.lines().take(8).map(str::to_owned))
+            .way_out(
+                "check the command; `--instrument` adds classes, `--exclude` may have hidden them",
+            ));
+        }
+        let followed = (get("of") > 0).then(|| Followed {
+            steps: get("followed"),
+            of: get("of"),
+            released: said
+                .meta
+                .other
+                .get("plan_released")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
+        });
+        Ok(Ran { ended, stdout, stderr, followed, unseen: unseen(&said.meta.other) })
+    }
+
+    fn kept(&self, index: usize) -> Vec<u8> {
+        use std::io::Read;
+        let mut bytes = Vec::new();
+        if let Ok(file) = File::open(&self.output[index]) {
+            // What cannot be read is not compared.
+            let _ = file.take(MOST_OUTPUT).read_to_end(&mut bytes);
+        }
+        bytes
+    }
+}
+
+fn ended(status: ExitStatus) -> Ended {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(DEADLOCK_EXIT), _) => Ended::Deadlock,
+        (Some(code), _) => Ended::Exit(code),
+        (None, signal) => Ended::Signal(signal.unwrap_or(0)),
+    }
+}
+
+/// What was not recorded and cannot be found torn.
+fn unseen(other: &std::collections::BTreeMap<String, Value>) -> Vec<String> {
+    let skipped = other.get("skipped").and_then(Value::as_array).into_iter().flatten();
+    let mut out: Vec<String> =
+        skipped.filter_map(|line| Some(format!("not instrumented: {}", line.as_str()?))).collect();
+    let threads = other.get("uncontrolled_threads").and_then(Value::as_u64).unwrap_or(0);
+    if threads > 0 {
+        out.push("threads that the JVM itself started ran without control".to_owned());
+    }
+    out
+}
+
+impl Runner for JvmRunner {
+    fn run(&mut self, how: &How, trace: &Path) -> Result<Ran, RunnerError> {
+        match how {
+            How::Policy { name, seed, quantum } => {
+                self.record.policy.clone_from(name);
+                (self.record.seed, self.record.quantum) = (*seed, *quantum);
+                self.record.plan = None;
+            }
+            How::Plan(plan) => {
+                "run-to-block".clone_into(&mut self.record.policy);
+                (self.record.seed, self.record.quantum) = (0, 1_000_000);
+                self.record.plan = Some(plan.to_string());
+            }
+        }
+        self.run_once(trace).map_err(|failure| RunnerError(failure.to_string()))
+    }
+}

@@ -1,0 +1,226 @@
+//! What a person reads while the program is chased, and afterwards.
+
+use std::path::Path;
+
+use untorn_chase::{Effect, Finding, How, Key, News, Outcome, Unreached, Values};
+use untorn_predict::Origin;
+use untorn_report as report;
+use untorn_report::model::Evidence;
+use untorn_report::terminal;
+use untorn_report::text::plain;
+use untorn_report::words::{count, number};
+use untorn_trace::EventIdx;
+
+use super::{ending, relative};
+use crate::config::Check;
+use crate::console::{Console, StatusLine, Volume};
+use crate::context::Gatherer;
+use crate::exit::Result;
+use crate::findings;
+
+/// Candidates that were not reached: so many are named.
+const MOST_NAMED: usize = 8;
+
+pub fn tell(
+    news: &News<'_>,
+    check: &Check,
+    console: &mut Console,
+    line: &mut StatusLine,
+) -> Result<()> {
+    match news {
+        News::Running { number, target, open } => {
+            if line.is_due() {
+                line.show(&match target {
+                    None => format!("run {number}: watching the program"),
+                    Some(key) => format!(
+                        "run {number}: chasing {} ({}); {} open",
+                        key.block,
+                        key.field,
+                        count(*open as u64, "candidate")
+                    ),
+                });
+            }
+            Ok(())
+        }
+        News::Ran { run, new } => {
+            if check.volume != Volume::Verbose {
+                return Ok(());
+            }
+            let how = match &run.how {
+                How::Policy { name, seed, .. } => format!("{name}, seed {seed}"),
+                How::Plan(plan) => {
+                    let followed = run.ran.followed.clone().unwrap_or_default();
+                    let why = followed.released.map(|why| format!(": {why}")).unwrap_or_default();
+                    format!("plan, {} of {} steps{why}", followed.steps, plan.steps.len())
+                }
+            };
+            line.clear();
+            console.say(&format!(
+                "run {}: {} of {}, {} new; {how}\n",
+                run.number,
+                count(run.history.len() as u64, "event"),
+                count(run.history.thread_count() as u64, "thread"),
+                count(*new as u64, "candidate"),
+            ))
+        }
+        News::Found(found) => {
+            line.clear();
+            let shown = finding(found, check);
+            console.say(&format!("{}\n", terminal::finding(&shown, &console.look)))
+        }
+    }
+}
+
+/// The finding as reports show it.
+pub fn finding(found: &Finding, check: &Check) -> report::Finding {
+    let cycle = &found.judged.cycle;
+    let mut gatherer = Gatherer::new(std::slice::from_ref(cycle));
+    let _ = gatherer.events(EventIdx(0), &found.judged.events);
+    let contexts = gatherer.finish();
+    let mut shown = findings::finding(cycle, contexts.first(), &found.tables);
+    shown.number = found.number;
+    shown.badges = badges(found);
+    let values = match &found.judged.values {
+        Values::NotAtomic { reason, whole } => {
+            let mut sentences = untorn_confirm::words::sentences(reason, &found.tables);
+            if !whole {
+                sentences.push("(This was decided for the part of the run around it.)".to_owned());
+            }
+            sentences
+        }
+        Values::Atomic | Values::Undecided(_) => Vec::new(),
+    };
+    let mut effects: Vec<String> = found.judged.effects.iter().map(Effect::to_string).collect();
+    effects.extend(ending(found.judged.ended).map(str::to_owned));
+    let report = check.out.join("report.json");
+    shown.evidence = Some(Evidence {
+        origin: origin(&found.key).to_owned(),
+        values,
+        effects,
+        alike: found.alike,
+        trace: relative(found),
+        run: found.run,
+        replay: format!("untorn replay {} {}", report.display(), found.number),
+        milliseconds: found.after.as_millis() as u64,
+    });
+    shown
+}
+
+fn origin(key: &Key) -> &'static str {
+    match key.origin {
+        Origin::Declared => "declared",
+        Origin::Inferred => "inferred",
+    }
+}
+
+fn badges(found: &Finding) -> Vec<String> {
+    let mut badges = Vec::new();
+    badges.push(match &found.judged.values {
+        Values::NotAtomic { .. } => "confirmed by values".to_owned(),
+        Values::Atomic => "conflict only: values could be serial".to_owned(),
+        Values::Undecided(_) => "conflict; values undecided".to_owned(),
+    });
+    if !found.judged.effects.is_empty() {
+        badges.push("visible".to_owned());
+    }
+    badges.push(found.key.pattern.letters().to_owned());
+    if found.key.origin == Origin::Inferred {
+        badges.push("inferred block".to_owned());
+    }
+    badges.push("replayable".to_owned());
+    badges
+}
+
+pub fn why_unreached(why: &Unreached) -> String {
+    match why {
+        Unreached::Infeasible => "no order of the events seen leads there".to_owned(),
+        Unreached::Undecided => "no plan was found, and none was ruled out".to_owned(),
+        Unreached::NoPlaces => "its places have no names that a plan could use".to_owned(),
+        Unreached::NotFollowed(why) => format!("its plans could not be followed: {why}"),
+        Unreached::Harmless => "it happened and did no harm".to_owned(),
+        Unreached::OutOfBudget => "the budget ended first".to_owned(),
+    }
+}
+
+/// The end of the story.
+pub fn summary(
+    outcome: &Outcome,
+    check: &Check,
+    report: &Path,
+    console: &mut Console,
+) -> Result<()> {
+    let verdict = match (outcome.findings.len(), outcome.candidates) {
+        (0, 0) => "nothing that could be torn was seen".to_owned(),
+        (0, _) => "no violation found".to_owned(),
+        (found, _) => format!("{} found", count(found as u64, "violation")),
+    };
+    let ended = if outcome.interrupted { " (interrupted)" } else { "" };
+    console.say(&format!(
+        "{verdict} in {:.1} s{ended}: {} ({} directed), {} of up to {}\n",
+        outcome.time.as_secs_f64(),
+        count(outcome.runs.into(), "run"),
+        number(outcome.directed.into()),
+        count(outcome.events, "event"),
+        count(outcome.threads as u64, "thread"),
+    ))?;
+    console.say(&format!(
+        "  {}: {} in violations, {} infeasible, {} happened without harm, {} not reached\n",
+        count(outcome.candidates, "candidate"),
+        number(
+            outcome
+                .candidates
+                .saturating_sub(outcome.infeasible + outcome.harmless)
+                .saturating_sub(outcome.unreached.len() as u64)
+        ),
+        number(outcome.infeasible),
+        number(outcome.harmless),
+        number(outcome.unreached.len() as u64),
+    ))?;
+    unreached(outcome, check, console)?;
+    limits(outcome, console)?;
+    console.say(&format!("  report: {}\n", report.display()))
+}
+
+/// Predicted, not reached: a list of its own, never mixed with what happened.
+fn unreached(outcome: &Outcome, check: &Check, console: &mut Console) -> Result<()> {
+    let most = if check.volume == Volume::Verbose { usize::MAX } else { MOST_NAMED };
+    let all = &outcome.unreached;
+    for (key, why) in all.iter().take(most) {
+        console.say(&format!(
+            "  not reached: {} ({}, {}): {}\n",
+            plain(&key.block),
+            plain(&key.field),
+            key.pattern.letters(),
+            plain(&why_unreached(why))
+        ))?;
+    }
+    match all.len().saturating_sub(most) {
+        0 => Ok(()),
+        rest => {
+            console.say(&format!("  and {} more (--verbose, or the report)\n", number(rest as u64)))
+        }
+    }
+}
+
+/// What nobody looked at.
+fn limits(outcome: &Outcome, console: &mut Console) -> Result<()> {
+    if outcome.threads < 2 {
+        console.say("  NOTE: only one thread ever ran: there is nothing to tear\n")?;
+    }
+    if outcome.deadlocks > 0 {
+        console.say(&format!(
+            "  NOTE: {} ended in a deadlock; `untorn record` with the same plan or seed reports it\n",
+            count(outcome.deadlocks.into(), "run")
+        ))?;
+    }
+    if outcome.left_out > 0 {
+        console.say(&format!(
+            "  NOTE: {} behind the first of each run were not looked at (--events)\n",
+            count(outcome.left_out, "event")
+        ))?;
+    }
+    for words in outcome.unseen.iter().take(MOST_NAMED) {
+        console.say(&format!("  NOTE: {}\n", plain(words)))?;
+    }
+    Ok(())
+}

@@ -113,7 +113,7 @@ fn percent(part: u64, counts: &Counts) -> f64 {
 }
 
 /// What this process has used of a core: on a shared machine the clock measures the neighbours.
-fn processor_seconds() -> Result<f64> {
+pub fn processor_seconds() -> Result<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let (_, rest) = stat.rsplit_once(')').context("no name in /proc/self/stat")?;
     let ticks: Vec<&str> = rest.split_whitespace().skip(11).take(2).collect();

@@ -15,11 +15,14 @@
 //! **Promise:** what is called a violation happened in a run whose trace is kept. What was not reached
 //! is listed with its reason. May miss; never invents.
 
+mod baselines;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use untorn_check::block_filter::BlockFilter;
 use untorn_predict::candidates::Sources;
 use untorn_predict::lock_valid::{LockValid, Verdict};
 use untorn_predict::precise::{Decision, Precise};
@@ -30,8 +33,10 @@ use untorn_predict::{Facts, Goal, Origin, Strength};
 use crate::effects::Normal;
 use crate::evidence::{EvidenceError, Run};
 use crate::instance::Accesses;
+use crate::inversion::{self, Inversion};
 use crate::runner::{Ended, How, Runner, RunnerError};
 use crate::steer;
+use crate::strategy::{Planning, Strategy};
 use crate::target::{Key, Lead, Order, Target, Unreached};
 use crate::verify::{Judged, Values, judge};
 
@@ -44,9 +49,14 @@ pub struct Options {
     pub per_candidate: u32,
     /// The runs to start with.
     pub initial: Vec<How>,
+    /// Undirected runs to make when nothing is left to chase: they may show something new.
+    pub explore: u32,
     pub sources: Sources,
     /// Events of a run that are looked at.
     pub most_events: usize,
+    pub strategy: Strategy,
+    /// Blocks whose names match are left alone.
+    pub not_atomic: Vec<String>,
 }
 
 impl Default for Options {
@@ -62,11 +72,17 @@ impl Default for Options {
                 policy("random", 1, 1_000_000),
                 policy("pct", 2, 1_000_000),
             ],
+            explore: 9,
             sources: Sources::All,
             most_events: 8_000_000,
+            strategy: Strategy::Loop,
+            not_atomic: Vec::new(),
         }
     }
 }
+
+/// The policies that undirected runs take in turn.
+const EXPLORERS: [&str; 3] = ["pos", "random", "pct"];
 
 /// What happens, for who watches.
 #[derive(Debug)]
@@ -108,6 +124,8 @@ pub struct Outcome {
     /// Candidates that were not reached, and why; harmless ones are counted apart.
     pub unreached: Vec<(Key, Unreached)>,
     pub harmless: u64,
+    /// Candidates whose block is the body of a thread or a task: not chased.
+    pub bodies: u64,
     /// Candidates in all, and those proved infeasible.
     pub candidates: u64,
     pub infeasible: u64,
@@ -117,8 +135,9 @@ pub struct Outcome {
     pub left_out: u64,
     /// Most threads seen in a run.
     pub threads: usize,
-    /// Runs that ended in a deadlock.
+    /// Runs that ended in a deadlock, and the traces of the first few.
     pub deadlocks: u32,
+    pub deadlocked: Vec<PathBuf>,
     /// What the front end could not see, in words.
     pub unseen: BTreeSet<String>,
     /// Ended by the user.
@@ -148,6 +167,13 @@ pub struct Chase<'a> {
     targets: Vec<Target>,
     index: BTreeMap<Key, usize>,
     normal: Normal,
+    /// Lock orders to try, and the places of all that were found.
+    inversions: Vec<Inversion>,
+    inverted: BTreeSet<Vec<String>>,
+    /// Candidates that are passed over because their block is the body of a thread.
+    bodies: BTreeSet<Key>,
+    /// Undirected runs made beside the initial ones.
+    explored: u32,
     outcome: Outcome,
 }
 
@@ -159,6 +185,9 @@ impl std::fmt::Debug for Chase<'_> {
 
 /// Runs whose traces stay in memory.
 const MOST_KEPT: usize = 8;
+
+/// Deadlocks whose traces are kept: one shows what is wrong.
+const MOST_DEADLOCKS: usize = 2;
 
 impl<'a> Chase<'a> {
     pub fn new(
@@ -179,6 +208,10 @@ impl<'a> Chase<'a> {
             targets: Vec::new(),
             index: BTreeMap::new(),
             normal: Normal::default(),
+            inversions: Vec::new(),
+            inverted: BTreeSet::new(),
+            bodies: BTreeSet::new(),
+            explored: 0,
             outcome: Outcome::default(),
         }
     }
@@ -188,6 +221,15 @@ impl<'a> Chase<'a> {
     /// # Errors
     /// If the program cannot be run, or its trace not be read.
     pub fn run(mut self) -> Result<Outcome, ChaseError> {
+        match self.options.strategy.clone() {
+            Strategy::Loop => self.chase()?,
+            Strategy::PlansOnce(_) => self.try_each_once()?,
+            Strategy::Undirected { policies, .. } => self.wander(&policies)?,
+        }
+        Ok(self.finish())
+    }
+
+    fn chase(&mut self) -> Result<(), ChaseError> {
         for how in self.options.initial.clone() {
             if self.is_over() {
                 break;
@@ -195,10 +237,32 @@ impl<'a> Chase<'a> {
             self.make_run(how, None)?;
         }
         while !self.is_over() {
-            let Some(target) = self.next_target() else { break };
-            self.attempt(target)?;
+            match self.next_target() {
+                Some(target) => self.attempt(target)?,
+                None if self.try_inversion()? => {}
+                None if self.explored < self.options.explore => self.explore()?,
+                None => break,
+            }
         }
-        Ok(self.finish())
+        Ok(())
+    }
+
+    /// Tries locks that threads take in different orders. Says whether there were any left.
+    fn try_inversion(&mut self) -> Result<bool, ChaseError> {
+        let Some(inversion) = self.inversions.pop() else { return Ok(false) };
+        if let Ok(plan) = inversion.plan.parse() {
+            self.outcome.directed += 1;
+            self.make_run(How::Plan(plan), None)?;
+        }
+        Ok(true)
+    }
+
+    fn explore(&mut self) -> Result<(), ChaseError> {
+        let name = EXPLORERS[self.explored as usize % EXPLORERS.len()].to_owned();
+        self.explored += 1;
+        // Seeds that the initial runs do not have.
+        let seed = u64::from(self.explored) + 1_000;
+        self.make_run(How::Policy { name, seed, quantum: 1_000_000 }, None)
     }
 
     fn is_over(&self) -> bool {
@@ -239,7 +303,7 @@ impl<'a> Chase<'a> {
             Order::Simulated(schedule) | Order::Locks(schedule) => {
                 steer::plan(run, &lead.goal, &schedule.plan())
             }
-            Order::None => steer::bare_plan(run, &lead.goal),
+            Order::None => steer::bare_plan(run, &lead.goal.events),
         };
         let Some(plan) = plan else {
             self.targets[index].last = Some(Unreached::NoPlaces);
@@ -258,7 +322,6 @@ impl<'a> Chase<'a> {
         let trace = self.folder.join(format!("run-{number}.utr"));
         let ran = self.runner.run(&how, &trace)?;
         self.outcome.runs = number;
-        self.outcome.deadlocks += u32::from(ran.ended == Ended::Deadlock);
         self.outcome.unseen.extend(ran.unseen.iter().cloned());
         if let (Some(index), Some(followed)) = (target, &ran.followed) {
             let why = followed.released.clone().unwrap_or_else(|| "the program ended".to_owned());
@@ -270,9 +333,28 @@ impl<'a> Chase<'a> {
         self.outcome.threads = self.outcome.threads.max(run.history.thread_count());
         let new = self.learn(&run, target);
         (self.watch)(News::Ran { run: &run, new });
-        let keep = self.look(&run);
-        self.keep(run, keep);
+        for inversion in inversion::find(&run) {
+            if self.inverted.insert(inversion.places.clone()) {
+                self.inversions.push(inversion);
+            }
+        }
+        let is_evidence = self.look(&run) | self.note_deadlock(&run);
+        self.keep(run, is_evidence);
         Ok(())
+    }
+
+    /// A deadlock is no torn block, but nobody who sees one wants it kept from him. Says whether the trace is
+    /// to be kept.
+    fn note_deadlock(&mut self, run: &Run) -> bool {
+        if run.ran.ended != Ended::Deadlock {
+            return false;
+        }
+        self.outcome.deadlocks += 1;
+        let first = self.outcome.deadlocked.len() < MOST_DEADLOCKS;
+        if first {
+            self.outcome.deadlocked.push(run.trace.clone());
+        }
+        first
     }
 
     /// Adds the run's candidates, with what can be tried. Gives the number of new ones.
@@ -285,17 +367,24 @@ impl<'a> Chase<'a> {
             simulation: Simulation::new(&facts, &knowledge),
             locks: LockValid::new(&facts),
         };
+        let plans = self.options.strategy.plans_from(run.number);
+        let counts = BlockFilter::new(&[], &self.options.not_atomic);
         let before = self.targets.len();
         for candidate in &found.candidates {
-            let Some(key) = run.key(candidate) else { continue };
+            let key = run.key(candidate).filter(|key| counts.matches(&key.block));
+            let Some(key) = key else { continue };
+            if run.is_body(candidate) {
+                self.bodies.insert(key);
+                continue;
+            }
             let index = *self.index.entry(key).or_insert_with_key(|key| {
                 self.targets.push(Target::new(key.clone()));
                 self.targets.len() - 1
             });
             let target = &mut self.targets[index];
             target.instances += candidate.instances;
-            for goal in &candidate.goals {
-                let Some(order) = prophet.order(goal) else {
+            for goal in candidate.goals.iter().filter(|_| plans) {
+                let Some(order) = prophet.order(goal, &self.options.strategy) else {
                     target.last.get_or_insert(Unreached::Infeasible);
                     continue;
                 };
@@ -309,6 +398,7 @@ impl<'a> Chase<'a> {
     /// Looks for instances of all targets. Says whether the trace is evidence.
     fn look(&mut self, run: &Run) -> bool {
         let accesses = Accesses::new(run, self.targets.iter().map(|target| &target.key));
+        let refuted = self.refuted(run);
         let mut is_evidence = false;
         let mut is_normal = true;
         for index in 0..self.targets.len() {
@@ -316,7 +406,10 @@ impl<'a> Chase<'a> {
                 continue;
             }
             let key = self.targets[index].key.clone();
-            let Some(instance) = accesses.find(&key) else { continue };
+            let counts = refuted.as_ref().is_none_or(|refuted| {
+                key.origin == Origin::Declared && refuted.contains(&key.block)
+            });
+            let Some(instance) = accesses.find(&key).filter(|_| counts) else { continue };
             let judged = judge(run, &key, instance, &self.normal);
             if !judged.is_violation(&key) {
                 self.targets[index].last = Some(Unreached::Harmless);
@@ -346,9 +439,13 @@ impl<'a> Chase<'a> {
             }
             Some(known) => {
                 let (number, alike) = (known.number, known.alike + 1);
+                let is_new = known.judged.weight() < 2;
                 *known =
                     Finding { number, key, judged, run: run.number, trace, tables, alike, after };
-                (self.watch)(News::Found(known));
+                // Told again only if it is now proved and was not; the report has the better one anyway.
+                if is_new {
+                    (self.watch)(News::Found(known));
+                }
                 true
             }
             None => {
@@ -372,7 +469,7 @@ impl<'a> Chase<'a> {
 
     /// Keeps a run for later leads. Old directed runs go; the trace file stays only if it is evidence.
     fn keep(&mut self, run: Run, is_evidence: bool) {
-        if !is_evidence && matches!(run.how, How::Plan(_)) {
+        if !is_evidence {
             // Nobody asks for it again; that it cannot be removed does no harm.
             let _ = std::fs::remove_file(&run.trace);
         }
@@ -417,6 +514,7 @@ impl<'a> Chase<'a> {
                 why => self.outcome.unreached.push((target.key.clone(), why)),
             }
         }
+        self.outcome.bodies = self.bodies.len() as u64;
         self.outcome.interrupted = self.stop.load(Ordering::Relaxed);
         self.outcome.time = self.begin.elapsed();
         self.outcome
@@ -431,8 +529,24 @@ struct Prophet<'f, 'h> {
 }
 
 impl Prophet<'_, '_> {
-    /// The surest order that leads to the goal; `None` if locks or threads rule it out.
-    fn order(&mut self, goal: &Goal) -> Option<Order> {
+    /// The surest order that leads to the goal; `None` if locks or threads rule it out, or if the method has
+    /// no other.
+    fn order(&mut self, goal: &Goal, strategy: &Strategy) -> Option<Order> {
+        match strategy {
+            Strategy::PlansOnce(Planning::Locks) => {
+                return match self.locks.verdict(goal) {
+                    Verdict::Feasible(schedule) => Some(Order::Locks(schedule)),
+                    Verdict::Infeasible | Verdict::Undecided(_) => None,
+                };
+            }
+            Strategy::PlansOnce(Planning::Precise) => {
+                return match self.precise.judge(goal) {
+                    Decision::Feasible(outline) => Some(Order::Precise(outline)),
+                    _ => None,
+                };
+            }
+            Strategy::Loop | Strategy::Undirected { .. } => {}
+        }
         if let Decision::Feasible(outline) = self.precise.judge(goal) {
             return Some(Order::Precise(outline));
         }

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_predict::candidates::{self, Candidate, Limits, Sources, Spot};
 use untorn_predict::{At, Facts, History, Origin};
 use untorn_trace::formats::open::{Input, OpenOptions, open};
-use untorn_trace::{BATCH, SiteId, Tables};
+use untorn_trace::{BATCH, Op, SiteId, Tables};
 
 use crate::places;
 use crate::runner::{How, Ran};
@@ -32,6 +32,18 @@ pub struct Run {
     /// Events behind those that were kept.
     pub left_out: u64,
     sites: FxHashMap<String, SiteId>,
+    /// Classes with accesses in the trace. Only they are rewritten so that a plan finds every place of them.
+    classes: FxHashSet<String>,
+}
+
+fn recorded_classes(history: &History, tables: &Tables) -> FxHashSet<String> {
+    let accesses = history
+        .events()
+        .iter()
+        .filter(|event| matches!(event.op, Op::Read { .. } | Op::Write { .. }));
+    let sites: FxHashSet<SiteId> = accesses.map(|event| event.site).collect();
+    let classes = sites.into_iter().filter_map(|site| tables.sites.get(site));
+    classes.map(|site| site.class.to_owned()).collect()
 }
 
 impl Run {
@@ -62,7 +74,13 @@ impl Run {
         let keys = (0..tables.sites.len()).map(SiteId::from_index);
         let sites = keys.filter_map(|site| Some((places::key(&tables, site)?, site))).collect();
         let trace = trace.to_owned();
-        Ok(Self { number, how, ran, trace, tables, history, left_out, sites })
+        let classes = recorded_classes(&history, &tables);
+        Ok(Self { number, how, ran, trace, tables, history, left_out, sites, classes })
+    }
+
+    /// Whether a plan can name places of the class of a site.
+    pub(crate) fn is_recorded(&self, site: SiteId) -> bool {
+        self.tables.sites.get(site).is_some_and(|site| self.classes.contains(site.class))
     }
 
     /// The site of this run that a key means.
@@ -90,6 +108,23 @@ impl Run {
             block: self.tables.labels.get(label).unwrap_or_default().to_owned(),
             field: places::field(&self.tables.var_name(candidate.var)),
         })
+    }
+
+    /// Whether the block of a candidate is nothing but the body of a thread or of a task, which nobody means to be
+    /// atomic as a whole. One statement of it may still be: `count++`.
+    pub(crate) fn is_body(&self, candidate: &Candidate) -> bool {
+        let block = self.history.block(candidate.block);
+        if candidate.origin == Origin::Declared || block.outer.is_some() {
+            return false;
+        }
+        let name = self.tables.labels.get(block.label).unwrap_or_default();
+        let method = name.rsplit('.').next().unwrap_or(name);
+        let is_entry = matches!(method, "main" | "run" | "call") || method.starts_with("lambda$");
+        let [first, _, third] = candidate.spots.map(|spot| match spot {
+            Spot::Site(site) => self.tables.site_text(site),
+            Spot::Unknown { .. } => String::new(),
+        });
+        is_entry && first != third
     }
 
     /// The name of the block of that origin around an event: the outermost declared one, the innermost

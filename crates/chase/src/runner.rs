@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use untorn_schedule::Plan;
+use untorn_schedule::{Marks, Plan};
 
 /// How one run goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum How {
     /// A policy decides, by its name.
     Policy { name: String, seed: u64, quantum: u64 },
+    /// A policy that holds threads at marked places decides.
+    Marked { name: String, seed: u64, marks: Marks },
     /// A plan is followed, as far as it can be.
     Plan(Plan),
 }

@@ -47,7 +47,8 @@ pub(crate) fn plan(run: &Run, goal: &Goal, order: &Order) -> Option<Plan> {
         }
         let occurrence = arrivals.come(run, at);
         let is_goal = goal.events.contains(&at);
-        let Some(place) = places::planned(&run.tables, event) else {
+        let place = places::planned(&run.tables, event).filter(|_| run.is_recorded(event.site));
+        let Some(place) = place else {
             if is_goal {
                 return None;
             }
@@ -70,10 +71,10 @@ pub(crate) fn plan(run: &Run, goal: &Goal, order: &Order) -> Option<Plan> {
     Some(Plan { steps: steps.split_off(first) })
 }
 
-/// The events of the goal alone, for a run in which nothing else matters.
-pub(crate) fn bare_plan(run: &Run, goal: &Goal) -> Option<Plan> {
+/// These events alone, for a run in which nothing else matters.
+pub(crate) fn bare_plan(run: &Run, events: &[At]) -> Option<Plan> {
     let mut steps = Vec::new();
-    for &wanted in &goal.events {
+    for &wanted in events {
         let event = run.history.event(wanted);
         let place = places::planned(&run.tables, event)?;
         let own = run.history.of_thread(event.thread);

@@ -68,12 +68,13 @@ impl Judged {
 pub(crate) fn judge(run: &Run, key: &Key, instance: [At; 3], normal: &Normal) -> Judged {
     let mut names = vec![key.block.as_str()];
     let mut events = with_blocks(run, key.origin, &names);
-    let mut values = by_values(run, &events, instance);
+    let var = VarId(run.history.event(instance[0]).op.target());
+    let mut values = by_values(run, key, &events, instance, var);
     let intruder = run.block_around(instance[1], key.origin);
     if let Some(intruder) = intruder.filter(|_| !matches!(values, Values::NotAtomic { .. })) {
         names.push(intruder);
         let more = with_blocks(run, key.origin, &names);
-        let again = by_values(run, &more, instance);
+        let again = by_values(run, key, &more, instance, var);
         if matches!(again, Values::NotAtomic { .. }) {
             (events, values) = (more, again);
         }
@@ -108,7 +109,24 @@ fn with_blocks(run: &Run, origin: Origin, names: &[&str]) -> Vec<Event> {
     run.history.events().iter().map(shown).collect()
 }
 
-fn by_values(run: &Run, events: &[Event], instance: [At; 3]) -> Values {
+/// Whether the values of this variable alone refute a serial order: then it is this instance, or another
+/// one of the same kind, that does it. A declared block is judged by all variables as well.
+fn by_values(run: &Run, key: &Key, events: &[Event], instance: [At; 3], var: VarId) -> Values {
+    let only = |event: &Event| match event.op {
+        Op::Read { var: other, .. } | Op::Write { var: other, .. } if other != var => {
+            Event { op: Op::Branch { count: 0 }, ..*event }
+        }
+        _ => *event,
+    };
+    let projected: Vec<Event> = events.iter().map(only).collect();
+    let found = confirmed(run, &projected, instance);
+    match (key.origin, found) {
+        (_, found @ Values::NotAtomic { .. }) | (Origin::Inferred, found) => found,
+        (Origin::Declared, _) => confirmed(run, events, instance),
+    }
+}
+
+fn confirmed(run: &Run, events: &[Event], instance: [At; 3]) -> Values {
     let whole = events.len() <= MOST_EVENTS;
     let window = if whole { None } else { Window::around(events, &instance.map(EventIdx::from)) };
     let options = Options { window, ..Options::default() };

@@ -1,6 +1,6 @@
 //! `untorn check`: runs the program until what can be torn has been torn, proves it, and keeps it for replay.
 
-mod runner;
+pub mod runner;
 mod story;
 
 use std::path::Path;
@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use untorn_chase::{Chase, ChaseError, Ended, Finding, News, Outcome};
-use untorn_report::json;
 use untorn_report::model::{CheckFacts, Report, Unreached};
+use untorn_report::{html, json};
 
 use crate::config::Check;
 use crate::console::{Console, StatusLine};
@@ -23,6 +23,7 @@ pub fn run(check: &Check) -> Result<Exit> {
             .way_out("choose another folder with --out")
     };
     std::fs::create_dir_all(folder).map_err(cannot)?;
+    forget(folder);
     let mut runner = JvmRunner::new(check, folder)?;
     let mut console = Console::new(check.color, check.volume);
     let stop = Arc::new(AtomicBool::new(false));
@@ -46,7 +47,19 @@ pub fn run(check: &Check) -> Result<Exit> {
     Ok(exit(&outcome))
 }
 
-fn could_not_run(error: ChaseError) -> Failure {
+/// Removes the traces of an earlier check: its report is about to be replaced.
+pub fn forget(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let number = name.strip_prefix("run-").and_then(|rest| rest.strip_suffix(".utr"));
+        if number.is_some_and(|number| number.parse::<u32>().is_ok()) {
+            // One that stays does no harm: the new report does not name it.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+pub fn could_not_run(error: ChaseError) -> Failure {
     // What the runner says has its own way out and its name in front already.
     let text = error.to_string();
     let text = text.strip_prefix("untorn: error: ").unwrap_or(&text);
@@ -63,8 +76,9 @@ fn exit(outcome: &Outcome) -> Exit {
 }
 
 fn write_report(path: &Path, check: &Check, outcome: &Outcome) -> Result<()> {
-    let findings: Vec<_> =
+    let mut findings: Vec<_> =
         outcome.findings.iter().map(|found| story::finding(found, check)).collect();
+    crate::scene::fill(&mut findings, &check.out);
     let mut report = Report::new(concat!("untorn ", env!("CARGO_PKG_VERSION")), Vec::new());
     report.findings = findings;
     report.check = Some(CheckFacts {
@@ -93,8 +107,13 @@ fn write_report(path: &Path, check: &Check, outcome: &Outcome) -> Result<()> {
         interrupted: outcome.interrupted,
         milliseconds: outcome.time.as_millis() as u64,
     });
-    std::fs::write(path, json::render(&report))
-        .map_err(|error| Failure::run(format!("cannot write {}: {error}", path.display())))
+    crate::sources::fill(&mut report, &check.sources);
+    let page = path.with_extension("html");
+    for (path, text) in [(path, json::render(&report)), (&page, html::render(&report))] {
+        std::fs::write(path, text)
+            .map_err(|error| Failure::run(format!("cannot write {}: {error}", path.display())))?;
+    }
+    Ok(())
 }
 
 /// What else went wrong in the run that shows a finding.

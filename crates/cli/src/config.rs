@@ -168,15 +168,20 @@ pub struct Record {
     pub quantum: u64,
     /// The text of a plan that was found to be one.
     pub plan: Option<String>,
+    /// Where a policy that holds threads is to hold them, as text.
+    pub marks: Option<String>,
     pub scope: ScopeConfig,
     pub patience_ms: u64,
     pub pin: bool,
     pub quiet: bool,
     pub command: Vec<String>,
+    /// Where the program runs; `None` is here.
+    pub directory: Option<PathBuf>,
 }
 
 impl Record {
     pub fn new(args: RecordArgs) -> Result<Self> {
+        crate::project::need_command(&args.command)?;
         if args.quantum == 0 {
             return Err(Failure::input("--quantum 0 would let no thread run"));
         }
@@ -185,7 +190,10 @@ impl Record {
             PolicyName::Random => "random",
             PolicyName::Pct => "pct",
             PolicyName::Pos => "pos",
+            PolicyName::Atomfuzzer => "atomfuzzer",
+            PolicyName::Adversarial => "adversarial",
         };
+        let marks = marks(args.policy, args.marks.as_deref())?;
         let scope =
             ScopeConfig { instrument: args.instrument, exclude: args.exclude, atomic: args.atomic };
         Ok(Self {
@@ -194,13 +202,40 @@ impl Record {
             seed: args.seed,
             quantum: args.quantum,
             plan: args.plan.as_deref().map(read_plan).transpose()?,
+            marks,
             scope,
             patience_ms: args.patience,
             pin: !args.no_pin,
             quiet: args.quiet,
             command: args.command,
+            directory: args.directory,
         })
     }
+}
+
+/// Where the policy is to hold threads, judging by an earlier trace.
+fn marks(policy: PolicyName, trace: Option<&Path>) -> Result<Option<String>> {
+    let find = match policy {
+        PolicyName::Atomfuzzer => untorn_chase::marks::second_acquisitions,
+        PolicyName::Adversarial => untorn_chase::marks::suspicious,
+        _ if trace.is_some() => {
+            return Err(Failure::input("--marks goes with --policy atomfuzzer or adversarial"));
+        }
+        _ => return Ok(None),
+    };
+    let Some(trace) = trace else {
+        return Err(Failure::input("this policy has to know the program from an earlier run")
+            .way_out("record it once as it is, then add --marks run.utr and another --output"));
+    };
+    let marks = untorn_chase::marks::of_trace(trace, find)
+        .map_err(|error| Failure::input(error.to_string()))?;
+    if marks.marks.is_empty() {
+        return Err(Failure::input(format!(
+            "{} has no place at which this policy would hold a thread",
+            trace.display()
+        )));
+    }
+    Ok(Some(marks.to_string()))
 }
 
 fn read_plan(path: &Path) -> Result<String> {
@@ -269,31 +304,33 @@ fn trace_of(path: &Path, number: Option<u32>) -> Result<PathBuf> {
 pub struct Check {
     pub options: untorn_chase::Options,
     pub out: PathBuf,
+    /// Where sources are looked for.
+    pub sources: Vec<PathBuf>,
     pub scope: ScopeConfig,
     pub run_time: Option<Duration>,
     pub color: Color,
     pub volume: Volume,
     pub command: Vec<String>,
+    /// Where the program runs; `None` is here.
+    pub directory: Option<PathBuf>,
 }
 
 impl Check {
     pub fn new(args: CheckArgs) -> Result<Self> {
+        crate::project::need_command(&args.command)?;
+        let blocks = Blocks::new(Vec::new(), args.not_atomic)?;
         let mut options = untorn_chase::Options {
             time: duration(&args.time)?,
             runs: args.runs.max(1),
             per_candidate: args.per_candidate,
-            sources: match args.blocks {
-                BlocksName::Declared => Sources::Declared,
-                BlocksName::All => Sources::All,
-            },
+            explore: args.explore,
+            sources: sources_of(args.blocks),
             most_events: args.events.max(1),
+            strategy: crate::methods::together(&args.with)?,
+            not_atomic: blocks.not_atomic,
             ..untorn_chase::Options::default()
         };
-        for how in &mut options.initial {
-            if let untorn_chase::How::Policy { seed, .. } = how {
-                *seed = seed.wrapping_add(args.seed);
-            }
-        }
+        initial_seed(&mut options, args.seed);
         let volume = match (args.quiet, args.verbose) {
             (true, _) => Volume::Quiet,
             (_, true) => Volume::Verbose,
@@ -302,6 +339,7 @@ impl Check {
         Ok(Self {
             options,
             out: args.out,
+            sources: source_roots(args.source),
             scope: ScopeConfig {
                 instrument: args.instrument,
                 exclude: args.exclude,
@@ -311,12 +349,34 @@ impl Check {
             color: args.color,
             volume,
             command: args.command,
+            directory: args.directory,
         })
     }
 }
 
+pub fn sources_of(blocks: BlocksName) -> Sources {
+    match blocks {
+        BlocksName::Declared => Sources::Declared,
+        BlocksName::All => Sources::All,
+    }
+}
+
+/// Moves the seeds of the runs to start with.
+pub fn initial_seed(options: &mut untorn_chase::Options, by: u64) {
+    for how in &mut options.initial {
+        if let untorn_chase::How::Policy { seed, .. } = how {
+            *seed = seed.wrapping_add(by);
+        }
+    }
+}
+
+/// The current folder, if none is named.
+pub fn source_roots(named: Vec<PathBuf>) -> Vec<PathBuf> {
+    if named.is_empty() { vec![PathBuf::from(".")] } else { named }
+}
+
 /// `90`, `90s`, `5m`, `1h`, `500ms`.
-fn duration(text: &str) -> Result<Duration> {
+pub fn duration(text: &str) -> Result<Duration> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
         "ms" => 1,

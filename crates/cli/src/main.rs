@@ -4,6 +4,7 @@ mod analyze;
 mod args;
 mod check;
 mod checkers;
+mod compare;
 mod config;
 mod confirm;
 mod console;
@@ -11,20 +12,26 @@ mod context;
 mod exit;
 mod files;
 mod findings;
+mod methods;
 mod predict;
+mod project;
 mod reading;
 mod record;
 mod replay;
+mod report;
 mod run;
+mod scene;
+mod sources;
 mod summary;
 mod trace;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use args::{Cli, Command};
 use exit::{Exit, Result};
+use project::{Given, Project};
 
 fn main() -> ExitCode {
     match run() {
@@ -39,19 +46,36 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<ExitCode> {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let parsed = Cli::command()
+        .try_get_matches()
+        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let (cli, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(answer) => return usage(&answer).map(ExitCode::from),
     };
+    let given = Given::of(&matches);
     match cli.command {
-        Command::Record(args) => record::run(&config::Record::new(args)?).map(ExitCode::from),
-        Command::Check(args) => check::run(&config::Check::new(args)?).map(ExitCode::from),
+        Command::Init => project::init().map(ExitCode::from),
+        Command::Record(mut args) => {
+            Project::find()?.fill_record(&mut args, given);
+            record::run(&config::Record::new(args)?).map(ExitCode::from)
+        }
+        Command::Check(mut args) => {
+            Project::find()?.fill_check(&mut args, given);
+            check::run(&config::Check::new(args)?).map(ExitCode::from)
+        }
+        Command::Compare(mut args) => {
+            Project::find()?.fill_compare(&mut args, given);
+            compare::run(&compare::config::Compare::new(args)?).map(ExitCode::from)
+        }
         Command::Replay(args) => replay::run(&config::Replay::new(args)?).map(ExitCode::from),
         Command::Analyze(args) => analyze::run(&config::Analyze::new(args)?).map(ExitCode::from),
         Command::Predict(args) => {
             predict::run(&predict::config::Predict::new(args)?).map(ExitCode::from)
         }
         Command::Confirm(args) => confirm::run(&config::Confirm::new(args)?).map(ExitCode::from),
+        Command::Report(args) => report::run(&args).map(ExitCode::from),
+        Command::Explain(args) => report::run_explain(&args).map(ExitCode::from),
         Command::Trace(command) => trace::run(command).map(ExitCode::from),
     }
 }

@@ -5,14 +5,15 @@ mod decide;
 mod plans;
 mod report;
 mod show;
+mod subject;
 
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use untorn_check::block_filter::BlockFilter;
-use untorn_predict::candidates::{self, Candidate, Found, Limits};
+use untorn_predict::candidates::{self, Found, Limits, Objects};
 use untorn_predict::simulation::Knowledge;
-use untorn_predict::{Facts, History, Origin};
+use untorn_predict::{BlockId, Facts, History, Origin};
 use untorn_trace::{Event, Tables, ValueKind, VarId};
 
 use crate::console::{Console, Volume};
@@ -20,9 +21,10 @@ use crate::exit::{Exit, Failure, Result};
 use crate::files::write_text;
 use crate::reading::{Manner, Reading, read};
 
-use config::{Predict, Sure};
+use config::{Patterns, Predict};
 use decide::{Chosen, Decided, Setting};
-use report::{Counts, Prediction, Predictions};
+use report::{Prediction, Predictions, Tally};
+use subject::Subject;
 
 pub fn run(config: &Predict) -> Result<Exit> {
     let start = Instant::now();
@@ -33,12 +35,11 @@ pub fn run(config: &Predict) -> Result<Exit> {
     let history = History::new(events, tables)
         .map_err(|error| Failure::input(format!("{error}, {}", config.input.name())))?;
     let facts = Facts::new(&history);
-    let mut found = candidates::find(&facts, config.sources, Limits::default());
-    choose(&mut found, config, &history, tables);
+    let (found, subjects, all) = subjects(&facts, config, tables);
     let knowledge = knowledge(&history, tables);
     let setting = Setting { config, facts: &facts, knowledge: &knowledge };
-    let decided = decide::all(&setting, &found.candidates);
-    let predictions = predictions(&setting, &found, &decided, tables)?;
+    let decided = decide::all(&setting, &subjects);
+    let predictions = predictions(&setting, &found, subjects, &decided, tables)?;
     show::show(&predictions, &reading, &history, config, start.elapsed(), &mut console)?;
     if let Some(folder) = &config.plans {
         plans::write(folder, &predictions, &history, tables, &mut console)?;
@@ -49,7 +50,10 @@ pub fn run(config: &Predict) -> Result<Exit> {
     if let Some(path) = &config.json {
         write_text(path, &predictions.json(&config.input.name(), &history, tables), &mut console)?;
     }
-    if blocks == 0 {
+    if !all {
+        console.warn("the pattern has more instances than were looked at");
+    }
+    if blocks == 0 && matches!(config.patterns, Patterns::Torn(_)) {
         // A prediction about nothing must not look like a pass.
         console.warn(&format!(
             "nothing to predict: the trace has no blocks that count, {}",
@@ -57,7 +61,7 @@ pub fn run(config: &Predict) -> Result<Exit> {
         ));
         return Ok(Exit::BadInput);
     }
-    let any = predictions.counts.feasible > 0;
+    let any = predictions.tally.feasible() > 0;
     Ok(if any { Exit::Violations } else { Exit::Clean })
 }
 
@@ -80,18 +84,30 @@ fn is_block(event: &Event, config: &Predict) -> bool {
     }
 }
 
-/// Leaves the candidates that the user asked for. Declared blocks were chosen while reading.
-fn choose(found: &mut Found, config: &Predict, history: &History, tables: &Tables) {
-    let filter = BlockFilter::new(&config.blocks.atomic, &config.blocks.not_atomic);
-    let counts = |candidate: &Candidate| {
-        let label = history.block(candidate.block).label;
-        candidate.origin == Origin::Declared
-            || filter.matches(tables.labels.get(label).unwrap_or(""))
+/// What to ask about, and whether that is all there is.
+fn subjects(facts: &Facts<'_>, config: &Predict, tables: &Tables) -> (Found, Vec<Subject>, bool) {
+    let patterns = match &config.patterns {
+        Patterns::Torn(patterns) => patterns,
+        Patterns::Events(patterns) => {
+            let (subjects, all) = subject::of_patterns(patterns, facts.history, tables);
+            return (Found::default(), subjects, all);
+        }
     };
-    found.candidates.retain(|candidate| {
-        let wanted = config.patterns.is_empty() || config.patterns.contains(&candidate.pattern);
-        wanted && counts(candidate)
-    });
+    let objects = if patterns.is_empty() { Objects::by_name(tables) } else { Objects::default() };
+    let mut found = candidates::find_in(facts, config.sources, Limits::default(), &objects);
+    // Declared blocks were chosen while reading.
+    let filter = BlockFilter::new(&config.blocks.atomic, &config.blocks.not_atomic);
+    let counts = |block: BlockId, origin: Origin| {
+        let label = facts.history.block(block).label;
+        origin == Origin::Declared || filter.matches(tables.labels.get(label).unwrap_or(""))
+    };
+    let wanted = |pattern| patterns.is_empty() || patterns.contains(&pattern);
+    let ones = std::mem::take(&mut found.candidates).into_iter();
+    let ones = ones.filter(|one| wanted(one.pattern) && counts(one.block, one.origin));
+    let pairs = std::mem::take(&mut found.pairs).into_iter();
+    let pairs = pairs.filter(|pair| counts(pair.block, pair.origin));
+    let subjects = ones.map(Subject::One).chain(pairs.map(Subject::Pair)).collect();
+    (found, subjects, true)
 }
 
 /// Which variables steer a thread that reads another value: references lead to other objects, and
@@ -110,30 +126,31 @@ fn knowledge(history: &History, tables: &Tables) -> Knowledge {
 fn predictions(
     setting: &Setting<'_, '_>,
     found: &Found,
+    subjects: Vec<Subject>,
     decided: &[Decided],
     tables: &Tables,
 ) -> Result<Predictions> {
-    let counts = Counts::of(found, decided);
-    let mut chosen: Vec<Chosen<'_>> = found
-        .candidates
+    let tally = Tally::of(found, &subjects, decided);
+    let mut chosen: Vec<Chosen<'_>> = subjects
         .iter()
         .zip(decided)
-        .filter_map(|(candidate, decided)| match decided {
-            Decided::Feasible { goal, draft, sure } => {
-                Some(Chosen { candidate, goal, draft, sure: *sure })
+        .filter_map(|(subject, decided)| match decided {
+            Decided::Feasible { goal, pending, draft, sure } => {
+                Some(Chosen { subject, goal, pending: *pending, draft, sure: *sure })
             }
             _ => None,
         })
         .collect();
     // What may be a false alarm comes last; otherwise the order of the candidates stays.
-    chosen.sort_by_key(|chosen| chosen.sure.label() != Sure::Value.label());
+    chosen.sort_by_key(|chosen| !chosen.subject.is_sure(chosen.sure));
     chosen.truncate(setting.config.limit);
     let plans = decide::checked_plans(setting, &chosen, tables)?;
     let list = chosen.into_iter().zip(plans).map(|(chosen, plan)| Prediction {
-        candidate: chosen.candidate.clone(),
+        subject: chosen.subject.clone(),
         goal: chosen.goal.clone(),
+        pending: chosen.pending,
         sure: chosen.sure,
         plan,
     });
-    Ok(Predictions { counts, list: list.collect() })
+    Ok(Predictions { tally, list: list.collect() })
 }

@@ -16,7 +16,7 @@ use crate::run::{self, Ended, Run, Surroundings};
 
 pub fn run(record: &Record) -> Result<u8> {
     let launch = Launch::prepare().map_err(|error| run::refused(&error))?;
-    let surroundings = Surroundings::here();
+    let surroundings = Surroundings::at(record.directory.as_deref());
     let config = agent_config(record, &surroundings, &launch);
     check_writable(&config.trace)?;
     let done = run::run(&launch, &record.command, &config, &surroundings, &[])?;
@@ -73,6 +73,7 @@ pub fn agent_config(record: &Record, surroundings: &Surroundings, launch: &Launc
         scope: record.scope.clone(),
         replay: None,
         plan: record.plan.clone(),
+        marks: record.marks.clone(),
         patience_ms: record.patience_ms,
         pin: record.pin,
     }
@@ -98,6 +99,7 @@ pub fn config_of_trace(meta: &RunMeta, trace: &Path, launch: &Launch) -> Config 
         scope: scope.unwrap_or_default(),
         replay: None,
         plan: None,
+        marks: None,
         patience_ms: 500,
         pin: true,
     }

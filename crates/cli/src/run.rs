@@ -146,9 +146,10 @@ fn is_kept(name: &str) -> bool {
 }
 
 impl Surroundings {
-    /// As they are now.
-    pub fn here() -> Self {
-        let directory = std::env::current_dir().unwrap_or_default();
+    /// As they are now, in this folder or the current one.
+    pub fn at(folder: Option<&Path>) -> Self {
+        let here = std::env::current_dir().unwrap_or_default();
+        let directory = folder.map_or(here, Path::to_owned);
         let environment = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(name, _)| is_kept(name));

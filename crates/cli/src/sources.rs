@@ -51,11 +51,7 @@ pub fn fill(report: &mut Report, roots: &[PathBuf]) {
 fn names(report: &Report) -> BTreeSet<String> {
     let places = report.findings().flat_map(|finding| {
         let steps = finding.scene.iter().flat_map(|scene| &scene.steps);
-        let calls = steps.clone().flat_map(|step| &step.stack);
-        steps
-            .map(|step| &step.operation.place)
-            .chain(calls)
-            .chain(finding.operations.iter().map(|op| &op.place))
+        steps.map(|step| &step.operation.place).chain(finding.operations.iter().map(|op| &op.place))
     });
     let predicted = report.check.iter().flat_map(|check| &check.unreached);
     places
@@ -82,9 +78,6 @@ fn wanted_by(finding: &Finding) -> Wanted<'_> {
         Some(scene) => {
             for step in &scene.steps {
                 want(&mut wanted, &step.operation.place, &step.class);
-                for call in step.stack.iter().rev().take(2) {
-                    want(&mut wanted, call, &step.class);
-                }
             }
         }
         None => {
@@ -194,7 +187,8 @@ mod tests {
     use super::*;
 
     fn folder(name: &str, files: &[&str]) -> PathBuf {
-        let root = std::env::temp_dir().join(format!("untorn-sources-{}-{name}", std::process::id()));
+        let root =
+            std::env::temp_dir().join(format!("untorn-sources-{}-{name}", std::process::id()));
         for file in files {
             let path = root.join(file);
             std::fs::create_dir_all(path.parent().expect("a parent")).expect("writable");

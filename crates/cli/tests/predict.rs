@@ -103,4 +103,29 @@ fn help_and_wrong_usage() {
     golden("predict-no-jobs", &["predict", "--jobs", "0", "two-violations.std"]);
     golden("predict-two-violations", &["predict", "two-violations.std"]);
     golden("predict-pattern", &["predict", "--pattern", "wrw", "--verbose", "two-violations.std"]);
+    golden("predict-no-pattern", &["predict", "--pattern", "RWW,RRW", "two-violations.std"]);
+}
+
+/// Events in an order of one's own: what is found, what is not there, what cannot be read.
+#[test]
+fn patterns_of_events() {
+    let ask = |name, pattern| {
+        golden(name, &["predict", "--pattern", pattern, "two-violations.std"]);
+    };
+    ask("predict-events", "r(x)@A.b < w(x)@B < w(x)@A.b");
+    ask("predict-events-four", "r(x)@A < r(x)@B < w(x)@A < w(x)@B");
+    ask("predict-events-none", "acq(l)@A < rel(l)@B");
+    ask("predict-events-wrong", "r(x)@A < q(x)@B");
+    let both =
+        ["predict", "--pattern", "r(x)@A < w(x)@B", "--pattern", "RWW", "two-violations.std"];
+    golden("predict-events-mixed", &both);
+}
+
+/// Two fields that are set one after the other, and somebody who reads both between.
+#[test]
+fn two_variables_are_a_row_with_four_places() {
+    let args = ["predict", "two-fields.jsonl"];
+    let output = untorn(&folder(), &args, b"");
+    assert_eq!(output.status.code(), Some(1));
+    compare(&folder().join("two-fields.out"), &transcript(&args, &output));
 }

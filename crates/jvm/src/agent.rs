@@ -12,7 +12,9 @@ use jvmti_bindings::sys::jni::{
     jobject, jthread,
 };
 use jvmti_bindings::sys::jvmti::{self as sys, jvmtiCapabilities, jvmtiEnv, jvmtiEventCallbacks};
-use untorn_schedule::{Mode, Nanos, Options, Plan, PolicyKind, Schedule, Scheduler, Tokens};
+use untorn_schedule::{
+    Marks, Mode, Nanos, Options, Plan, PolicyKind, Schedule, Scheduler, Tokens, Wants,
+};
 
 use crate::buffers::Buffers;
 use crate::config::Config;
@@ -130,8 +132,19 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
         Some(text) => text.parse().map_err(|error| LoadError::Plan(format!("{error}")))?,
         None => Plan::default(),
     };
-    let rewriter = Arc::new(Rewriter::new(Scope::new(&config.scope), PlanSites::new(&plan)));
-    let scheduler = scheduler(&config, plan)?;
+    let marks: Marks = match &config.marks {
+        Some(text) => text.parse().map_err(|error| LoadError::Plan(format!("{error}")))?,
+        None => Marks::default(),
+    };
+    let wants = wants(&config, &plan)?;
+    let places = match wants {
+        Wants::Marks => marks.places(),
+        Wants::Nothing | Wants::Everything => plan.places().into_iter().cloned().collect(),
+    };
+    let asked = PlanSites::new(places, wants == Wants::Everything);
+    let rewriter = Arc::new(Rewriter::new(Scope::new(&config.scope), asked));
+    let mut scheduler = scheduler(&config, plan)?;
+    scheduler.mark(&marks);
     let buffers = Arc::new(Buffers::default());
     let thread_names = Arc::new(Mutex::default());
     let names = Arc::clone(&thread_names);
@@ -148,6 +161,7 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
         recorder,
         progress: config.progress.clone(),
         replaying: config.replay.is_some(),
+        asks_policy: wants != Wants::Nothing,
         on: AtomicBool::new(false),
         processor: OnceLock::new(),
     };
@@ -159,9 +173,18 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
     Ok(())
 }
 
+/// Which events the policy hears of before they happen: none while a plan or a recorded schedule decides.
+fn wants(config: &Config, plan: &Plan) -> Result<Wants, LoadError> {
+    let decides = config.replay.is_none() && plan.steps.is_empty();
+    Ok(if decides { policy(config)?.wants() } else { Wants::Nothing })
+}
+
+fn policy(config: &Config) -> Result<PolicyKind, LoadError> {
+    config.policy.parse().map_err(|error| LoadError::Policy(format!("{error}")))
+}
+
 fn scheduler(config: &Config, plan: Plan) -> Result<Scheduler, LoadError> {
-    let policy: PolicyKind =
-        config.policy.parse().map_err(|error| LoadError::Policy(format!("{error}")))?;
+    let policy = policy(config)?;
     let options = Options {
         seed: config.seed,
         quantum: config.quantum,

@@ -24,6 +24,9 @@ pub struct Config {
     pub replay: Option<PathBuf>,
     /// A plan to follow, as text.
     pub plan: Option<String>,
+    /// Marks for a policy that holds threads at certain places, as text.
+    #[serde(default)]
+    pub marks: Option<String>,
     /// Milliseconds without an event after which the watchdog looks at the thread that has the token.
     pub patience_ms: u64,
     /// Keep controlled threads on one processor: hand-overs are several times faster there.

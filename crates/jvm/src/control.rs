@@ -68,6 +68,8 @@ pub(crate) struct Control {
     pub(crate) progress: PathBuf,
     /// A recorded schedule is repeated.
     pub(crate) replaying: bool,
+    /// Threads ask the policy before certain events, rather than a plan.
+    pub(crate) asks_policy: bool,
     /// The program runs under control.
     pub(crate) on: AtomicBool,
     /// The processor that controlled threads share.

@@ -1,42 +1,73 @@
-//! Which places of the code a plan names.
+//! Which places of the code a plan or a policy wants to be asked at.
 
 use std::sync::{PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
-use untorn_schedule::{AccessKind, Place, Plan, PlanSite, Spot};
+use untorn_schedule::{Access, AccessKind, Place, PlanSite, Spot};
 
 use crate::sites::{CodeSite, MethodInfo, SiteInfo, What};
 
-/// The places of a plan, and the places in the code that were found to be them.
+/// What is known of a place at which threads ask.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    /// The places of the plan, or the marks, that are here.
+    pub(crate) named: Vec<PlanSite>,
+    /// What is accessed here, if a policy wants to know.
+    pub(crate) access: Option<Access>,
+}
+
+/// The places of a plan or of marks, and the places in the code that were found to be them.
 #[derive(Debug, Default)]
 pub struct PlanSites {
     places: Vec<Place>,
-    found: RwLock<FxHashMap<CodeSite, Vec<PlanSite>>>,
+    /// Threads ask before every access and every acquisition.
+    everything: bool,
+    found: RwLock<FxHashMap<CodeSite, Asked>>,
+    /// What may be the same variable has the same number.
+    variables: RwLock<FxHashMap<String, u32>>,
 }
 
 impl PlanSites {
-    pub fn new(plan: &Plan) -> Self {
-        Self { places: plan.places().into_iter().cloned().collect(), ..Self::default() }
+    pub fn new(places: Vec<Place>, everything: bool) -> Self {
+        Self { places, everything, ..Self::default() }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.places.is_empty() && !self.everything
     }
 
-    /// Looks whether the plan names this place, and remembers it.
+    /// Looks whether threads ask at this place, and remembers it.
     pub(crate) fn find(&self, site: CodeSite, method: &MethodInfo, info: &SiteInfo) -> bool {
         let named = self.places.iter().enumerate();
         let named = named.filter(|(_, place)| is_at(place, method, info));
         let named: Vec<_> = named.map(|(index, _)| PlanSite(index as u32)).collect();
-        let any = !named.is_empty();
+        let access = if self.everything { self.access(&info.what) } else { None };
+        let any = !named.is_empty() || access.is_some();
         if any {
             let mut found = self.found.write().unwrap_or_else(PoisonError::into_inner);
-            found.insert(site, named);
+            found.insert(site, Asked { named, access });
         }
         any
     }
 
-    pub(crate) fn at(&self, site: CodeSite) -> Vec<PlanSite> {
+    /// What is accessed at a place, as far as the code tells: the field, but not of which object.
+    fn access(&self, what: &What) -> Option<Access> {
+        let write = kind_of(what)? != AccessKind::Read;
+        let name = match what {
+            // Which class declares the field is not known yet.
+            What::Field { field, .. } | What::Global { field, .. } => {
+                format!("{} {}", field.name, field.descriptor)
+            }
+            What::Element { element, .. } => format!("{element}[]"),
+            What::Enter { .. } => "monitor".to_owned(),
+            _ => return None,
+        };
+        let mut variables = self.variables.write().unwrap_or_else(PoisonError::into_inner);
+        let new = variables.len() as u32;
+        Some(Access { what: *variables.entry(name).or_insert(new), write })
+    }
+
+    pub(crate) fn at(&self, site: CodeSite) -> Asked {
         let found = self.found.read().unwrap_or_else(PoisonError::into_inner);
         found.get(&site).cloned().unwrap_or_default()
     }
@@ -44,7 +75,9 @@ impl PlanSites {
     /// Places that no class so far has: a plan that names them cannot be followed.
     pub fn missing(&self) -> Vec<String> {
         let found = self.found.read().unwrap_or_else(PoisonError::into_inner);
-        let seen = |index: usize| found.values().flatten().any(|site| site.0 as usize == index);
+        let seen = |index: usize| {
+            found.values().flat_map(|asked| &asked.named).any(|site| site.0 as usize == index)
+        };
         let places = self.places.iter().enumerate();
         places.filter(|(index, _)| !seen(*index)).map(|(_, place)| place.to_string()).collect()
     }

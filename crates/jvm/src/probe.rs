@@ -91,6 +91,11 @@ impl Probe {
         spare || jni.get_int(self.class, self.quiet) > 0
     }
 
+    /// The same, asked before an event: nothing changes by asking.
+    pub(crate) fn is_unstoppable(&self, jni: Jni) -> bool {
+        jni.get_int(self.class, self.spare) > 0 || jni.get_int(self.class, self.quiet) > 0
+    }
+
     /// The branches since the last record, which are now counted.
     pub(crate) fn take_branches(&self, jni: Jni) -> u32 {
         let branches = jni.get_int(self.class, self.branches);

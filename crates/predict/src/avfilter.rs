@@ -46,7 +46,8 @@ impl<'f, 'h> AvFilter<'f, 'h> {
 
     /// Whether the filter lets a prediction pass. Goals that are not three events pass.
     pub fn keeps(&self, goal: &Goal) -> bool {
-        let Some(triple) = Triple::of(goal, self.facts) else { return true };
+        let triple = Triple::of(goal, self.facts).filter(|_| goal.events.len() == 3);
+        let Some(triple) = triple else { return true };
         let tests = Tests::new(self.facts, self.reading, triple);
         if triple.j > triple.i { !tests.breaks_later() } else { !tests.breaks_earlier() }
     }
@@ -140,7 +141,7 @@ impl<'f, 'h> Tests<'f, 'h> {
 
     /// Lines 1 to 18: j came after i.
     fn breaks_later(&self) -> bool {
-        let Triple { i, j, k } = self.triple;
+        let Triple { i, j, k, .. } = self.triple;
         let previous = self.neighbour(j, true);
         let own_write_since = |read: At, bound: At, at_bound: bool| {
             self.source(read).is_some_and(|(write, thread)| {
@@ -184,7 +185,7 @@ impl<'f, 'h> Tests<'f, 'h> {
 
     /// Lines 19 to 33: j came before i.
     fn breaks_earlier(&self) -> bool {
-        let Triple { i, j, k } = self.triple;
+        let Triple { i, j, k, .. } = self.triple;
         let mut moved = self.reads(self.own, j, At(i.0 + 1));
         if moved.any(|(read, _)| {
             self.source(read).is_some_and(|(write, thread)| write >= j && thread == self.other)

@@ -16,6 +16,9 @@
 //! * A block that nobody declared is an activation of a method ([`Origin::Inferred`]): the innermost
 //!   one that contains both accesses, if no declared block and no critical section does. Two accesses
 //!   that merely follow each other in a loop do not count: see [`pairs`].
+//! * Of a check and an act in one method, the run may show both in one thread and the check alone in
+//!   another, because the first one had acted by then: see [`turns`].
+//! * Two fields of an object that are accessed together are a candidate, too: see [`fields`].
 //!
 //! Promise: every unserializable triple of the history (declared blocks) that is not redundant in the
 //! above sense belongs to a candidate, unless [`Found`] counts it as left out. A candidate whose
@@ -23,8 +26,12 @@
 
 mod blocks;
 mod combine;
+mod fields;
+mod forward;
 mod groups;
 mod pairs;
+mod spread;
+mod turns;
 
 use untorn_trace::{LabelId, SiteId, ThreadId, VarId};
 
@@ -34,6 +41,7 @@ use crate::history::{At, BlockId, History, Origin};
 
 use blocks::Blocks;
 use combine::Combiner;
+pub use fields::{Objects, PairCandidate, Untried};
 
 /// A place of the program as far as the trace tells.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -68,6 +76,9 @@ pub struct Candidate {
     /// The block of the first of its instances.
     pub block: BlockId,
     pub var: VarId,
+    /// Whether the torn block did both of its accesses in this run. If not, see [`turns`]: then goals
+    /// lead to where its thread may turn, and `spots` say what it would do there.
+    pub is_seen: bool,
     /// How many triples of events match it, in whatever order they happened.
     pub instances: u64,
     /// Some of them, to be tried in this order; none is ordered or guarded for sure.
@@ -91,18 +102,21 @@ pub struct Limits {
     pub candidates: usize,
     /// Instances kept of each.
     pub goals: usize,
+    /// Candidates of two variables.
+    pub pairs: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { candidates: 200_000, goals: 6 }
+        Self { candidates: 200_000, goals: 6, pairs: 20_000 }
     }
 }
 
 /// What was found, and what was left out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Found {
-    /// Declared blocks first; then, of the inferred ones, lost updates; then in order of time.
+    /// Declared blocks first; then, of the inferred ones, lost updates; then in order of time. What was not
+    /// seen comes behind what was.
     pub candidates: Vec<Candidate>,
     /// Candidates whose every instance is ruled out by a lock held around it.
     pub guarded: u64,
@@ -110,20 +124,29 @@ pub struct Found {
     pub ordered: u64,
     /// Combinations of places not looked at because there were too many.
     pub left_out: u64,
+    /// Candidates of two variables; declared blocks first, then in order of time.
+    pub pairs: Vec<PairCandidate>,
+    pub untried_pairs: Untried,
 }
 
-/// Finds the candidates of a history.
+/// Finds the candidates of a history, of one variable each.
 pub fn find(facts: &Facts<'_>, sources: Sources, limits: Limits) -> Found {
+    find_in(facts, sources, limits, &Objects::default())
+}
+
+/// Finds the candidates of a history, those of two variables of one object as well.
+pub fn find_in(facts: &Facts<'_>, sources: Sources, limits: Limits, objects: &Objects) -> Found {
     let blocks = Blocks::new(facts.history);
     let mut combiner = Combiner::new(facts, limits);
     for index in 0..facts.history.var_count() {
         let var = VarId::from_index(index);
         if is_shared(facts.history, var) {
             let groups = groups::of(facts, &blocks, sources, var);
-            combiner.variable(var, &groups);
+            combiner.variable(&blocks, var, &groups);
         }
     }
-    combiner.finish()
+    let (pairs, untried_pairs) = fields::find(facts, &blocks, sources, limits, objects);
+    Found { pairs, untried_pairs, ..combiner.finish() }
 }
 
 /// Whether two threads access the variable, and one writes.

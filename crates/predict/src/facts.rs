@@ -62,6 +62,12 @@ impl<'h> Facts<'h> {
         })
     }
 
+    /// Whether a section is around both events of a thread.
+    pub fn is_one_section(&self, first: At, second: At) -> bool {
+        let around = self.holds.at(second);
+        self.holds.at(first).iter().any(|section| around.contains(section))
+    }
+
     pub fn section(&self, id: SectionId) -> &crate::history::Section {
         &self.history.sections()[id.0 as usize]
     }

@@ -60,6 +60,13 @@ pub struct Block {
     pub outer: Option<BlockId>,
 }
 
+impl Block {
+    /// Whether the block has not ended by then. Calls and declared blocks need not nest.
+    pub fn contains(&self, at: At) -> bool {
+        self.begin <= at && self.end.is_none_or(|end| at <= end)
+    }
+}
+
 /// A critical section: the outermost hold of one side of a lock by a thread, from an acquire or
 /// resume to the release or wait that gives it up. A thread that holds both sides is in two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

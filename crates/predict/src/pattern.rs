@@ -242,7 +242,8 @@ fn outermost(history: &History, at: At) -> Option<BlockId> {
     let mut block = history.block_of(at);
     let mut found = None;
     while let Some(id) = block {
-        if history.block(id).origin == Origin::Declared {
+        let around = history.block(id);
+        if around.origin == Origin::Declared && around.contains(at) {
             found = Some(id);
         }
         block = history.block(id).outer;

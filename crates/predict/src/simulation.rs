@@ -66,23 +66,31 @@ pub struct Simulation<'f, 'h> {
     machine: Machine<'f, 'h>,
 }
 
-/// A prediction: i and k of one thread, j of another.
+/// A prediction: i and k of one thread, j of another. If two events of the other one come between, j is the
+/// last and `from` the first of them; else both are j.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Triple {
     pub(crate) i: At,
+    pub(crate) from: At,
     pub(crate) j: At,
     pub(crate) k: At,
 }
 
 impl Triple {
+    /// Of three events, or of four with two of another thread inside.
     pub(crate) fn of(goal: &Goal, facts: &Facts<'_>) -> Option<Self> {
-        let &[i, j, k] = &goal.events[..] else { return None };
-        let known = [i, j, k].iter().all(|at| at.index() < facts.history.len());
-        if !known {
+        let (i, from, j, k) = match goal.events[..] {
+            [i, j, k] => (i, j, j, k),
+            [i, from, j, k] => (i, from, j, k),
+            _ => return None,
+        };
+        let known = [i, from, j, k].iter().all(|at| at.index() < facts.history.len());
+        if !known || i >= k || from > j {
             return None;
         }
-        let own = facts.thread(i);
-        (own == facts.thread(k) && own != facts.thread(j) && i < k).then_some(Self { i, j, k })
+        let (own, other) = (facts.thread(i), facts.thread(j));
+        let fits = own == facts.thread(k) && own != other && other == facts.thread(from);
+        fits.then_some(Self { i, from, j, k })
     }
 }
 
@@ -94,11 +102,12 @@ impl<'f, 'h> Simulation<'f, 'h> {
     /// The schedule in which the goal happens, if one of the fixed ones leads there.
     pub fn schedule(&mut self, goal: &Goal) -> Option<Schedule> {
         let triple = Triple::of(goal, self.facts)?;
-        let Triple { i, j, k } = triple;
-        if i < j && j < k {
+        let Triple { i, from, j, k } = triple;
+        if i < from && j < k {
             return Some(Schedule { cut: At(k.0 + 1), then: Vec::new() });
         }
-        if self.facts.is_one_update(i, k) || self.facts.is_guarded(i, j, k) {
+        let guarded = [from, j].iter().any(|&at| self.facts.is_guarded(i, at, k));
+        if self.facts.is_one_update(i, k) || guarded {
             return None;
         }
         for shape in shapes::of(self.facts, triple) {

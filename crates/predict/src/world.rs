@@ -4,7 +4,6 @@
 //! on what came before, and lets an event happen only if the rules of a plan allow it (see the
 //! [crate]): program order, forks and joins, locks, notifications, updates.
 
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use untorn_trace::{LockId, Op, ThreadId};
 
@@ -19,6 +18,12 @@ struct Holders {
     shared: SmallVec<[ThreadId; 2]>,
 }
 
+impl Holders {
+    fn is_free(&self) -> bool {
+        self.exclusive.is_none() && self.shared.is_empty()
+    }
+}
+
 /// The run so far: everything before the cut, then `steps`.
 #[derive(Clone, Debug)]
 pub(crate) struct World<'f, 'h> {
@@ -27,7 +32,8 @@ pub(crate) struct World<'f, 'h> {
     /// By thread: how many of its events have happened.
     done: Vec<u32>,
     steps: Vec<At>,
-    locks: FxHashMap<LockId, Holders>,
+    /// The locks that are held; few at any time.
+    locks: SmallVec<[(LockId, Holders); 8]>,
     /// When each notification after the cut happened, and each wait: positions in `steps`, from 1.
     notified: SmallVec<[(At, u32); 4]>,
     waits: SmallVec<[(ThreadId, u32); 4]>,
@@ -42,7 +48,7 @@ impl<'f, 'h> World<'f, 'h> {
             cut,
             done: vec![0; facts.history.thread_count()],
             steps: Vec::new(),
-            locks: FxHashMap::default(),
+            locks: SmallVec::new(),
             notified: SmallVec::new(),
             waits: SmallVec::new(),
             updating: None,
@@ -122,9 +128,13 @@ impl<'f, 'h> World<'f, 'h> {
         }
     }
 
+    fn holders(&self, lock: LockId) -> Option<&Holders> {
+        self.locks.iter().find(|(other, _)| *other == lock).map(|(_, holders)| holders)
+    }
+
     fn may_enter(&self, at: At) -> bool {
         let Some(section) = self.facts.history.section_at(at) else { return true };
-        let Some(holders) = self.locks.get(&section.lock) else { return true };
+        let Some(holders) = self.holders(section.lock) else { return true };
         // A thread may hold both sides.
         let mine = |holder: &ThreadId| *holder == section.thread;
         holders.exclusive.iter().all(mine) && (section.shared || holders.shared.iter().all(mine))
@@ -177,16 +187,25 @@ impl<'f, 'h> World<'f, 'h> {
             self.take(section.lock, thread, section.shared);
             return;
         }
-        let Some(holders) = self.locks.get_mut(&section.lock) else { return };
+        let place = self.locks.iter().position(|(lock, _)| *lock == section.lock);
+        let Some(place) = place else { return };
+        let holders = &mut self.locks[place].1;
         if section.shared {
             holders.shared.retain(|holder| *holder != thread);
         } else {
             holders.exclusive = None;
         }
+        if holders.is_free() {
+            self.locks.swap_remove(place);
+        }
     }
 
     fn take(&mut self, lock: LockId, thread: ThreadId, shared: bool) {
-        let holders = self.locks.entry(lock).or_default();
+        let place = self.locks.iter().position(|(other, _)| *other == lock).unwrap_or_else(|| {
+            self.locks.push((lock, Holders::default()));
+            self.locks.len() - 1
+        });
+        let holders = &mut self.locks[place].1;
         if shared {
             holders.shared.push(thread);
         } else {
@@ -199,7 +218,7 @@ impl<'f, 'h> World<'f, 'h> {
         let mut threads = SmallVec::new();
         let section = self.facts.history.section_at(at).filter(|section| section.enter == at);
         let Some(section) = section else { return threads };
-        let Some(holders) = self.locks.get(&section.lock) else { return threads };
+        let Some(holders) = self.holders(section.lock) else { return threads };
         threads.extend(holders.exclusive);
         if !section.shared {
             threads.extend(holders.shared.iter().copied());

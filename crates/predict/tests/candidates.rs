@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use untorn_predict::candidates::{Found, Limits, Sources, Spot, find};
+use untorn_predict::candidates::{Found, Limits, Objects, PairCandidate, Sources, Spot};
+use untorn_predict::candidates::{find, find_in};
 use untorn_predict::{At, Facts, History, Origin, Pattern};
-use untorn_testkit::{Knobs, for_random_traces, name_tables};
-use untorn_trace::{Event, LabelId, Op, SiteId, Tables, ThreadId, VarId};
+use untorn_testkit::{Knobs, explains, for_random_traces, name_tables, torn_pairs};
+use untorn_trace::{Event, EventIdx, LabelId, LockId, Op, SiteId, Tables, ThreadId, VarId};
 
 fn spot(history: &History, at: At) -> Spot {
     let event = history.event(at);
@@ -25,7 +26,8 @@ fn transaction(history: &History, at: At) -> Option<u32> {
     let mut block = history.block_of(at);
     let mut found = None;
     while let Some(id) = block {
-        if history.block(id).origin == Origin::Declared {
+        let around = history.block(id);
+        if around.origin == Origin::Declared && around.end.is_none_or(|end| at <= end) {
             found = Some(id.0);
         }
         block = history.block(id).outer;
@@ -108,6 +110,73 @@ fn nothing_is_missed_and_nothing_invented() {
     });
 }
 
+type PairKey = ([Spot; 4], [bool; 4], bool);
+
+fn pair_key(history: &History, events: [At; 4]) -> PairKey {
+    let writes = events.map(|at| matches!(history.event(at).op, Op::Write { .. }));
+    let same = history.event(events[0]).op.target() == history.event(events[1]).op.target();
+    (events.map(|at| spot(history, at)), writes, same)
+}
+
+fn check_pair(
+    history: &History,
+    events: &[Event],
+    expected: &BTreeSet<PairKey>,
+    candidate: &PairCandidate,
+) -> Result<(), String> {
+    if !expected.contains(&(candidate.spots, candidate.writes, candidate.same_order)) {
+        return Err(format!("invented: {candidate:?}"));
+    }
+    for goal in &candidate.goals {
+        let order: Vec<EventIdx> = goal.events.iter().map(|&at| at.into()).collect();
+        if explains(events, &order) {
+            return Err(format!("{goal:?} tears nothing: {candidate:?}"));
+        }
+        let &[a, mut b, mut c, mut d] = &goal.events[..] else { return Err("four".to_owned()) };
+        if history.event(d).thread != history.event(a).thread {
+            std::mem::swap(&mut c, &mut d); // the other block ends behind the pair
+        }
+        if c < b {
+            std::mem::swap(&mut b, &mut c);
+        }
+        if pair_key(history, [a, b, c, d])
+            != (candidate.spots, candidate.writes, candidate.same_order)
+        {
+            return Err(format!("{goal:?} is no instance of {candidate:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Candidates of two variables are what the definition says, for all objects at once and for two.
+#[test]
+fn no_pair_is_missed_and_none_invented() {
+    for (split, seeds) in [(8, 0..25_000), (2, 25_000..40_000)] {
+        for_random_traces(&Knobs::small(), seeds, |events| {
+            let tables = name_tables(events);
+            let object = |var: VarId| Some(var.0 / split);
+            let history = History::new(events.to_vec(), &tables).expect("short");
+            let objects = (0..history.var_count() as u32).map(|var| object(VarId(var))).collect();
+            let facts = Facts::new(&history);
+            let limits = Limits::default();
+            let found = find_in(&facts, Sources::Declared, limits, &Objects::new(objects));
+            let torn = torn_pairs(events, object).into_iter();
+            let expected: BTreeSet<PairKey> = torn
+                .map(|torn| pair_key(&history, torn.events.map(|at| At(at.0 as u32))))
+                .collect();
+            for candidate in &found.pairs {
+                check_pair(&history, events, &expected, candidate)?;
+            }
+            let untried = found.untried_pairs;
+            let count = found.pairs.len() as u64 + untried.guarded + untried.ordered;
+            if count != expected.len() as u64 || untried.left_out > 0 {
+                return Err(format!("{count} candidates instead of {}", expected.len()));
+            }
+            Ok(())
+        });
+    }
+}
+
 /// A trace by hand: (thread, operation, site).
 fn trace(steps: &[(u32, &str, u32)]) -> (Vec<Event>, Tables) {
     let events: Vec<Event> = steps
@@ -121,6 +190,8 @@ fn trace(steps: &[(u32, &str, u32)]) -> (Vec<Event>, Tables) {
                 "c" => Op::Call { method: LabelId(id), known: false, value: Default::default() },
                 "e" => Op::Return { method: LabelId(id), known: false, value: Default::default() },
                 "f" => Op::Fork { child: ThreadId(id) },
+                "a" => Op::acquire(LockId(id)),
+                "l" => Op::release(LockId(id)),
                 _ => panic!("no operation {name}"),
             };
             Event::new(ThreadId(thread), op, SiteId(site))
@@ -179,6 +250,87 @@ fn code_that_starts_threads_in_between_is_no_block() {
     let steps =
         [(0, "c0", 9), (0, "w0", 1), (0, "f1", 5), (0, "r0", 2), (0, "e0", 9), (1, "w0", 3)];
     assert_eq!(patterns(&steps), Vec::<&str>::new());
+}
+
+fn pairs(steps: &[(u32, &str, u32)]) -> Vec<String> {
+    let (events, tables) = trace(steps);
+    let history = History::new(events, &tables).expect("short");
+    let objects = Objects::new(vec![Some(0); history.var_count()]);
+    let facts = Facts::new(&history);
+    let found = find_in(&facts, Sources::All, Limits::default(), &objects);
+    found.pairs.iter().map(PairCandidate::letters).collect()
+}
+
+/// moveTo sets x and y, each under the lock; describe reads both under the lock.
+#[test]
+fn two_fields_set_one_after_the_other_are_a_pair() {
+    let setter = [
+        (0, "c0", 9),
+        (0, "a0", 1),
+        (0, "w0", 2),
+        (0, "l0", 1),
+        (0, "a0", 3),
+        (0, "w1", 4),
+        (0, "l0", 3),
+        (0, "e0", 9),
+    ];
+    let reader =
+        [(1, "c1", 8), (1, "a0", 5), (1, "r0", 6), (1, "r1", 7), (1, "l0", 5), (1, "e1", 8)];
+    assert_eq!(pairs(&[&setter[..], &reader].concat()), ["WRRW"], "the reader holds the lock");
+    let whole: Vec<_> =
+        setter.into_iter().filter(|&(_, _, site)| ![1, 3].contains(&site)).collect();
+    let whole = [&[(0, "a0", 1)][..], &whole, &[(0, "l0", 1)], &reader].concat();
+    assert_eq!(pairs(&whole), Vec::<String>::new(), "nothing comes between");
+}
+
+/// A loop over the elements of an array is no step of a method.
+#[test]
+fn elements_one_after_the_other_are_no_pair() {
+    let mut steps = vec![(0, "c0", 9)];
+    steps.extend(["w0", "w1", "w2"].map(|step| (0, step, 1)));
+    steps.extend([(0, "e0", 9), (1, "c1", 8), (1, "r0", 2), (1, "r1", 3), (1, "e1", 8)]);
+    assert_eq!(pairs(&steps), Vec::<String>::new());
+}
+
+/// contains, then add: two sections of one lock. The second thread finds what the first one added.
+fn set_over_vector(second_value: u64) -> Found {
+    let steps = [
+        (0, "c0", 9),
+        (0, "a0", 1),
+        (0, "r0", 2),
+        (0, "l0", 1),
+        (0, "a0", 3),
+        (0, "r0", 4),
+        (0, "w0", 5),
+        (0, "l0", 3),
+        (0, "e0", 9),
+        (1, "c0", 9),
+        (1, "a0", 1),
+        (1, "r0", 2),
+        (1, "l0", 1),
+        (1, "e0", 9),
+    ];
+    let (mut events, tables) = trace(&steps);
+    for event in &mut events {
+        let value = if event.thread == ThreadId(0) { 0 } else { second_value };
+        if let Op::Read { known, value: of, .. } = &mut event.op {
+            (*known, *of) = (true, untorn_trace::Value(value));
+        }
+    }
+    found(&events, &tables, Sources::All).1
+}
+
+#[test]
+fn who_checks_but_does_not_act_might() {
+    let found = set_over_vector(1);
+    let [candidate] = &found.candidates[..] else { panic!("{found:?}") };
+    assert!(!candidate.is_seen);
+    assert_eq!(candidate.pattern, Pattern::ReadWriteWrite);
+    assert_eq!(candidate.spots, [2, 5, 5].map(|site| Spot::Site(SiteId(site))));
+    let events: Vec<u32> = candidate.goals[0].events.iter().map(|at| at.0).collect();
+    assert_eq!(events, [2, 11, 6], "the second check comes before the act");
+    let same = set_over_vector(0);
+    assert!(same.candidates.is_empty(), "the same value, and it did not act: {same:?}");
 }
 
 /// A hot variable must not explode: a hundred thousand accesses in a thousand blocks.

@@ -4,9 +4,18 @@
 //! functions from the model to text: nothing here reads a file, prints, or knows a checker.
 
 pub mod dot;
+pub mod explain;
+pub mod fingerprint;
+pub mod html;
 pub mod json;
+pub mod junit;
+pub mod markdown;
 pub mod model;
 pub mod operation;
+pub mod perfetto;
+pub mod sarif;
+pub mod scene;
+pub mod story;
 pub mod svg;
 pub mod terminal;
 pub mod text;

@@ -48,6 +48,7 @@
 
 mod blocker;
 mod deadlock;
+mod marks;
 mod outcome;
 pub mod plan;
 pub mod policy;
@@ -61,9 +62,10 @@ mod turn;
 
 pub use blocker::{Blocker, LockKey, Locks, Nanos};
 pub use deadlock::{Deadlock, Stuck};
+pub use marks::{Marks, MarksError, Role};
 pub use outcome::{Divergence, Outcome, PlanFailure, PlanRelease};
 pub use plan::{AccessKind, AtSite, Place, Plan, PlanError, PlanSite, PlanStep, PlanThread, Spot};
-pub use policy::{Choice, Policy, PolicyKind, UnknownPolicy};
+pub use policy::{Access, Arrival, Choice, Policy, PolicyKind, UnknownPolicy, Wants};
 pub use rng::Rng;
 pub use schedule::{Schedule, ScheduleError, Step};
 pub use scheduler::{Mode, Options, Scheduler};

@@ -1,5 +1,8 @@
 //! Who runs next when nothing else decides, and for how long.
 
+mod adversarial;
+mod atomfuzzer;
+mod held;
 mod pct;
 mod pos;
 mod random;
@@ -11,8 +14,10 @@ use std::str::FromStr;
 use thiserror::Error;
 use untorn_trace::ids::ThreadId;
 
-use crate::{Rng, Step};
+use crate::{PlanSite, Rng, Role, Step};
 
+pub use adversarial::Adversarial;
+pub use atomfuzzer::AtomFuzzer;
 pub use pct::Pct;
 pub use pos::Pos;
 pub use random::Random;
@@ -31,6 +36,35 @@ pub struct Choice<'a> {
     pub events: u64,
 }
 
+/// What an event reads or writes, as far as the front end knows before it happens.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// The same number for accesses that may be of the same variable.
+    pub what: u32,
+    pub write: bool,
+}
+
+impl Access {
+    pub const fn conflicts(self, other: Self) -> bool {
+        self.what == other.what && (self.write || other.write)
+    }
+}
+
+/// The event that a thread is about to execute.
+#[derive(Copy, Clone, Debug)]
+pub struct Arrival<'a> {
+    /// The marks that name its place: positions in [`Marks`](crate::Marks).
+    pub marks: &'a [PlanSite],
+    pub access: Option<Access>,
+}
+
+impl Arrival<'_> {
+    /// Whether a mark of that role is here.
+    pub fn has(&self, roles: &[Role], role: Role) -> bool {
+        self.marks.iter().any(|mark| roles.get(mark.0 as usize) == Some(&role))
+    }
+}
+
 /// A way to choose the next thread.
 ///
 /// Protocol: [`Policy::spawned`] once for every thread, before it is a candidate.
@@ -43,6 +77,16 @@ pub trait Policy: fmt::Debug + Send {
     /// One of the candidates, and the budget of events for its turn. The scheduler replaces a
     /// budget of 0 by 1, and a thread that is no candidate by the first candidate.
     fn choose(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> (ThreadId, u64);
+
+    /// What the marks mean, before anybody arrives at one.
+    fn marked(&mut self, _roles: &[Role]) {}
+
+    /// The thread is about to execute an event that the front end announces. Says whether it is held: then it
+    /// gives its turn up and is asked again when it has been chosen. A policy that holds a thread
+    /// must let it go when it has chosen it.
+    fn arrives(&mut self, _thread: ThreadId, _at: &Arrival<'_>, _rng: &mut Rng) -> bool {
+        false
+    }
 
     /// The next event of `thread` conflicts with one that another thread has just executed.
     fn conflicted(&mut self, _thread: ThreadId, _rng: &mut Rng) {}
@@ -59,6 +103,18 @@ pub enum PolicyKind {
         length: u64,
     },
     Pos,
+    AtomFuzzer,
+    Adversarial,
+}
+
+/// Which events a policy wants to be told of before they happen.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Wants {
+    Nothing,
+    /// Those at marked places.
+    Marks,
+    /// All accesses and acquisitions.
+    Everything,
 }
 
 impl PolicyKind {
@@ -72,6 +128,16 @@ impl PolicyKind {
             Self::Random => Box::new(Random),
             Self::Pct { depth, length } => Box::new(Pct::new(depth, length, quantum, rng)),
             Self::Pos => Box::new(Pos::default()),
+            Self::AtomFuzzer => Box::new(AtomFuzzer::default()),
+            Self::Adversarial => Box::new(Adversarial::default()),
+        }
+    }
+
+    pub const fn wants(self) -> Wants {
+        match self {
+            Self::RunToBlock | Self::Random | Self::Pct { .. } => Wants::Nothing,
+            Self::AtomFuzzer | Self::Adversarial => Wants::Marks,
+            Self::Pos => Wants::Everything,
         }
     }
 }
@@ -83,13 +149,17 @@ impl fmt::Display for PolicyKind {
             Self::Random => f.write_str("random"),
             Self::Pct { depth, length } => write!(f, "pct:{depth}:{length}"),
             Self::Pos => f.write_str("pos"),
+            Self::AtomFuzzer => f.write_str("atomfuzzer"),
+            Self::Adversarial => f.write_str("adversarial"),
         }
     }
 }
 
 /// No policy is called that.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("no policy '{0}': run-to-block, random, pct, pct:DEPTH, pct:DEPTH:LENGTH, pos")]
+#[error(
+    "no policy '{0}': run-to-block, random, pct, pct:DEPTH, pct:DEPTH:LENGTH, pos, atomfuzzer, adversarial"
+)]
 pub struct UnknownPolicy(pub String);
 
 impl FromStr for PolicyKind {
@@ -101,6 +171,8 @@ impl FromStr for PolicyKind {
             "random" => Ok(Self::Random),
             "pct" => Ok(Self::PCT),
             "pos" => Ok(Self::Pos),
+            "atomfuzzer" => Ok(Self::AtomFuzzer),
+            "adversarial" => Ok(Self::Adversarial),
             _ => pct_with_numbers(text).ok_or_else(|| UnknownPolicy(text.to_owned())),
         }
     }

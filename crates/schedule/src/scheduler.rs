@@ -4,12 +4,12 @@ use untorn_trace::ids::ThreadId;
 
 use crate::deadlock::{self, Deadlock};
 use crate::plan::follow::Follow;
-use crate::policy::Choice;
+use crate::policy::{Arrival, Choice};
 use crate::replay::{Follower, Patience, Wish};
 use crate::threads::{State, Threads};
 use crate::{
-    AtSite, Blocker, LockKey, Locks, Nanos, Next, Outcome, Plan, PlanSite, Policy, PolicyKind,
-    Reason, Rng, Schedule, Step, Turn,
+    AtSite, Blocker, LockKey, Locks, Marks, Nanos, Next, Outcome, Plan, PlanSite, Policy,
+    PolicyKind, Reason, Rng, Schedule, Step, Turn,
 };
 
 /// What decides.
@@ -242,10 +242,22 @@ impl Scheduler {
     /// The same for an event that is at several places of the plan (`A.java:12` and `A.java:12
     /// read`).
     pub fn at_sites(&mut self, thread: ThreadId, sites: &[PlanSite]) -> AtSite {
+        self.arrives(thread, &Arrival { marks: sites, access: None })
+    }
+
+    /// The same, with what is known of the event. Under a policy the sites are [`Marks`], told by
+    /// [`Scheduler::mark`]; which events it wants to hear of says [`PolicyKind::wants`].
+    pub fn arrives(&mut self, thread: ThreadId, at: &Arrival<'_>) -> AtSite {
         match &mut self.guide {
-            Guide::Plan(plan) => plan.at_sites(thread, sites),
+            Guide::Plan(plan) => plan.at_sites(thread, at.marks),
+            Guide::Nothing if self.policy.arrives(thread, at, &mut self.rng) => AtSite::Hold,
             _ => AtSite::Go { stop_after: false },
         }
+    }
+
+    /// Tells the policy what the marks mean.
+    pub fn mark(&mut self, marks: &Marks) {
+        self.policy.marked(&marks.roles());
     }
 
     /// Virtual time: events times tick, plus jumps. It jumps to the earliest deadline when nobody

@@ -38,15 +38,21 @@ impl JvmRunner {
             seed: 0,
             quantum: 1_000_000,
             plan: None,
+            marks: None,
             scope: check.scope.clone(),
             patience_ms: 200,
             pin: true,
             quiet: true,
             command: check.command.clone(),
+            directory: check.directory.clone(),
         };
         let output = ["stdout", "stderr"].map(|name| folder.join(format!("{name}.txt")));
         let patience = check.run_time.unwrap_or(Duration::from_secs(600));
-        Ok(Self { launch, surroundings: Surroundings::here(), record, patience, output })
+        let surroundings = Surroundings::at(check.directory.as_deref());
+        // A command that cannot be started is told at once, and as what it is.
+        let config = agent_config(&record, &surroundings, &launch);
+        launch.command(&record.command, &config, &[]).map_err(|error| refused(&error))?;
+        Ok(Self { launch, surroundings, record, patience, output })
     }
 
     fn start(&self) -> Result<Child, Failure> {
@@ -164,12 +170,20 @@ impl Runner for JvmRunner {
             How::Policy { name, seed, quantum } => {
                 self.record.policy.clone_from(name);
                 (self.record.seed, self.record.quantum) = (*seed, *quantum);
-                self.record.plan = None;
+                (self.record.plan, self.record.marks) = (None, None);
+            }
+            How::Marked { name, seed, marks } => {
+                self.record.policy.clone_from(name);
+                (self.record.seed, self.record.quantum) = (*seed, 1_000_000);
+                (self.record.plan, self.record.marks) = (None, Some(marks.to_string()));
             }
             How::Plan(plan) => {
                 "run-to-block".clone_into(&mut self.record.policy);
                 (self.record.seed, self.record.quantum) = (0, 1_000_000);
-                self.record.plan = Some(plan.to_string());
+                let text = plan.to_string();
+                // For who wants to see what was tried; the run does not depend on it.
+                let _ = std::fs::write(trace.with_file_name("plan.txt"), &text);
+                (self.record.plan, self.record.marks) = (Some(text), None);
             }
         }
         self.run_once(trace).map_err(|failure| RunnerError(failure.to_string()))

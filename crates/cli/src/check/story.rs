@@ -47,7 +47,9 @@ pub fn tell(
                 return Ok(());
             }
             let how = match &run.how {
-                How::Policy { name, seed, .. } => format!("{name}, seed {seed}"),
+                How::Policy { name, seed, .. } | How::Marked { name, seed, .. } => {
+                    format!("{name}, seed {seed}")
+                }
                 How::Plan(plan) => {
                     let followed = run.ran.followed.clone().unwrap_or_default();
                     let why = followed.released.map(|why| format!(": {why}")).unwrap_or_default();
@@ -150,6 +152,7 @@ pub fn summary(
     console: &mut Console,
 ) -> Result<()> {
     let verdict = match (outcome.findings.len(), outcome.candidates) {
+        (0, _) if outcome.deadlocks > 0 => "a deadlock, and no torn block, found".to_owned(),
         (0, 0) => "nothing that could be torn was seen".to_owned(),
         (0, _) => "no violation found".to_owned(),
         (found, _) => format!("{} found", count(found as u64, "violation")),
@@ -178,7 +181,8 @@ pub fn summary(
     ))?;
     unreached(outcome, check, console)?;
     limits(outcome, console)?;
-    console.say(&format!("  report: {}\n", report.display()))
+    let page = report.with_extension("html");
+    console.say(&format!("  report: {}, to look at: {}\n", report.display(), page.display()))
 }
 
 /// Predicted, not reached: a list of its own, never mixed with what happened.
@@ -208,9 +212,17 @@ fn limits(outcome: &Outcome, console: &mut Console) -> Result<()> {
         console.say("  NOTE: only one thread ever ran: there is nothing to tear\n")?;
     }
     if outcome.deadlocks > 0 {
+        let runs = count(outcome.deadlocks.into(), "run");
+        console
+            .say(&format!("  DEADLOCK: {runs} ended with threads that wait for each other\n"))?;
+    }
+    for trace in &outcome.deadlocked {
+        console.say(&format!("    replay: untorn replay {}\n", trace.display()))?;
+    }
+    if outcome.bodies > 0 {
         console.say(&format!(
-            "  NOTE: {} ended in a deadlock; `untorn record` with the same plan or seed reports it\n",
-            count(outcome.deadlocks.into(), "run")
+            "  {} passed over: nobody means the whole body of a thread to be atomic\n",
+            count(outcome.bodies, "candidate")
         ))?;
     }
     if outcome.left_out > 0 {

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use untorn_predict::Pattern;
 use untorn_predict::avfilter::Reading;
 use untorn_predict::candidates::Sources;
+use untorn_predict::pattern::EventPattern;
 use untorn_testkit::plans::PlanRule;
 
-use crate::args::{BlocksName, EngineName, FilterName, PatternName, PredictArgs, StrengthName};
+use crate::args::{BlocksName, EngineName, FilterName, PredictArgs, StrengthName};
 use crate::config::{Blocks, input};
 use crate::console::{Color, Volume};
 use crate::exit::{Failure, Result};
@@ -20,8 +21,7 @@ pub struct Predict {
     pub method: Method,
     pub blocks: Blocks,
     pub sources: Sources,
-    /// Those that count; all if empty.
-    pub patterns: Vec<Pattern>,
+    pub patterns: Patterns,
     pub jobs: usize,
     pub budget: u32,
     pub limit: usize,
@@ -31,6 +31,15 @@ pub struct Predict {
     pub json: Option<PathBuf>,
     pub color: Color,
     pub volume: Volume,
+}
+
+/// What is looked for.
+#[derive(Debug)]
+pub enum Patterns {
+    /// Torn blocks, with these patterns; all if empty.
+    Torn(Vec<Pattern>),
+    /// Events in these orders, in blocks or not.
+    Events(Vec<EventPattern>),
 }
 
 /// A format of other tools.
@@ -113,7 +122,7 @@ impl Predict {
                 BlocksName::Declared => Sources::Declared,
                 BlocksName::All => Sources::All,
             },
-            patterns: args.pattern.into_iter().map(pattern).collect(),
+            patterns: patterns(&args.pattern)?,
             jobs: args.jobs.unwrap_or(processors),
             budget: args.budget,
             limit: args.limit,
@@ -152,12 +161,36 @@ const fn method(strength: Option<StrengthName>, filter: FilterName) -> Method {
     })
 }
 
-const fn pattern(name: PatternName) -> Pattern {
-    match name {
-        PatternName::Rwr => Pattern::ReadWriteRead,
-        PatternName::Rww => Pattern::ReadWriteWrite,
-        PatternName::Wwr => Pattern::WriteWriteRead,
-        PatternName::Wrw => Pattern::WriteReadWrite,
-        PatternName::Www => Pattern::WriteWriteWrite,
+/// Letters, or events in an order: whatever has a `<` in it.
+fn patterns(texts: &[String]) -> Result<Patterns> {
+    let (events, letters): (Vec<&String>, Vec<&String>) =
+        texts.iter().partition(|text| text.contains('<'));
+    if events.is_empty() {
+        let words = letters.iter().flat_map(|text| text.split(','));
+        return words
+            .map(|word| letters_of(word.trim()))
+            .collect::<Result<_>>()
+            .map(Patterns::Torn);
     }
+    if let Some(word) = letters.first() {
+        let what = format!("--pattern '{word}' beside a pattern of events");
+        return Err(Failure::input(what).way_out("ask for one or the other"));
+    }
+    let parsed = events.into_iter().map(|text| {
+        EventPattern::parse(text).map_err(|error| {
+            Failure::input(format!("--pattern '{text}': {error}"))
+                .way_out("docs/prediction.md shows what can be said")
+        })
+    });
+    parsed.collect::<Result<_>>().map(Patterns::Events)
+}
+
+fn letters_of(word: &str) -> Result<Pattern> {
+    let known = Pattern::ALL.into_iter();
+    known.into_iter().find(|known| known.letters().eq_ignore_ascii_case(word)).ok_or_else(|| {
+        let all = Pattern::ALL.map(Pattern::letters).join(", ");
+        Failure::input(format!("no pattern is called '{word}'")).way_out(format!(
+            "the patterns are {all}; or put events in an order, as in 'r(x)@A < w(x)@B < r(x)@A'"
+        ))
+    })
 }

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use untorn_predict::avfilter::AvFilter;
-use untorn_predict::candidates::Candidate;
+use untorn_predict::candidates::PairCandidate;
 use untorn_predict::closure::Outline;
 use untorn_predict::lock_valid::{LockValid, Verdict};
 use untorn_predict::planner::{Planner, PlannerBudget};
 use untorn_predict::precise::{Decision, Precise};
 use untorn_predict::sat::Budget;
 use untorn_predict::simulation::{Knowledge, Simulation};
-use untorn_predict::{Answer, Engine, Facts, Goal, History, Plan, Schedule, Strength, Why};
+use untorn_predict::{Answer, At, Engine, Facts, Goal, History, Plan, Schedule, Strength, Why};
 use untorn_report::words::number;
 use untorn_testkit::plans::check_plan;
 use untorn_trace::{EventIdx, Tables, VarId};
@@ -20,6 +20,7 @@ use untorn_trace::{EventIdx, Tables, VarId};
 use crate::args::EngineName;
 
 use super::config::{Method, Predict, Sure};
+use super::subject::Subject;
 use crate::console::StatusLine;
 use crate::exit::{Failure, Result};
 
@@ -34,6 +35,8 @@ pub struct Setting<'a, 'h> {
 pub enum Decided {
     Feasible {
         goal: Goal,
+        /// An event that follows: see [`PairCandidate::early`].
+        pending: Option<At>,
         draft: Draft,
         sure: Sure,
     },
@@ -62,6 +65,7 @@ impl Draft {
 
 /// An engine of any kind, and what its yes means.
 struct Decider<'a, 'h> {
+    history: &'h History,
     sure: Sure,
     engine: EngineOf<'a, 'h>,
 }
@@ -96,7 +100,7 @@ impl<'a, 'h> Decider<'a, 'h> {
             Sure::Source => precise(Strength::Under),
             Sure::Value => precise(Strength::Precise),
         };
-        Self { sure, engine }
+        Self { history: facts.history, sure, engine }
     }
 
     fn goal(&mut self, goal: &Goal) -> std::result::Result<Draft, Option<Why>> {
@@ -133,26 +137,51 @@ impl<'a, 'h> Decider<'a, 'h> {
     }
 
     /// Tries the instances of a candidate until one can happen.
-    fn candidate(&mut self, candidate: &Candidate) -> Decided {
+    fn subject(&mut self, subject: &Subject) -> Decided {
         let mut open = false;
-        for goal in &candidate.goals {
+        for goal in subject.goals() {
             match self.goal(goal) {
                 Ok(draft) => {
-                    return Decided::Feasible { goal: goal.clone(), draft, sure: self.sure };
+                    let (goal, pending, sure) = (goal.clone(), None, self.sure);
+                    return Decided::Feasible { goal, pending, draft, sure };
                 }
                 Err(why) => open |= why.is_some(),
             }
         }
+        if let Subject::Pair(pair) = subject
+            && self.is_about_values()
+            && let Some(found) = pair.goals.iter().find_map(|goal| self.early(goal))
+        {
+            return found;
+        }
         if open { Decided::Undecided } else { Decided::Infeasible }
+    }
+
+    /// Whether a yes means that threads see what they saw.
+    fn is_about_values(&self) -> bool {
+        matches!(self.sure, Sure::Value | Sure::Source)
+    }
+
+    fn early(&mut self, goal: &Goal) -> Option<Decided> {
+        let (goal, pending) = PairCandidate::early(goal)?;
+        let draft = self.goal(&goal).ok()?;
+        let (plan, sure) = (draft.plan(self.history), self.sure);
+        PairCandidate::is_pending(self.history, &plan, pending).then(|| {
+            let (pending, draft) = (Some(pending), Draft::Plan(plan));
+            Decided::Feasible { goal, pending, draft, sure }
+        })
     }
 }
 
 /// Asks one after the other until one says yes. The last is the most permissive, so its no, and its
 /// doubt, is that of all.
-fn ask(deciders: &mut [Decider<'_, '_>], candidate: &Candidate) -> Decided {
+fn ask(deciders: &mut [Decider<'_, '_>], method: Method, subject: &Subject) -> Decided {
     let mut last = Decided::Undecided;
     for decider in deciders {
-        last = decider.candidate(candidate);
+        if method == Method::Surest && !subject.ways().contains(&decider.sure) {
+            continue;
+        }
+        last = decider.subject(subject);
         if matches!(last, Decided::Feasible { .. }) {
             break;
         }
@@ -164,7 +193,7 @@ fn ask(deciders: &mut [Decider<'_, '_>], candidate: &Candidate) -> Decided {
 const SHARE: usize = 16;
 
 /// Decides all candidates; the answers are in their order.
-pub fn all(setting: &Setting<'_, '_>, candidates: &[Candidate]) -> Vec<Decided> {
+pub fn all(setting: &Setting<'_, '_>, subjects: &[Subject]) -> Vec<Decided> {
     let next = AtomicUsize::new(0);
     let answers: Mutex<Vec<(usize, Vec<Decided>)>> = Mutex::new(Vec::new());
     let work = || {
@@ -175,24 +204,25 @@ pub fn all(setting: &Setting<'_, '_>, candidates: &[Candidate]) -> Vec<Decided> 
         let mut deciders: Vec<_> = sures.iter().map(|&sure| Decider::new(setting, sure)).collect();
         loop {
             let from = next.fetch_add(SHARE, Ordering::Relaxed);
-            let Some(share) = candidates.get(from..) else { return };
+            let Some(share) = subjects.get(from..) else { return };
             if share.is_empty() {
                 return;
             }
             let share = &share[..share.len().min(SHARE)];
-            let decided = share.iter().map(|candidate| ask(&mut deciders, candidate)).collect();
+            let method = setting.config.method;
+            let decided = share.iter().map(|one| ask(&mut deciders, method, one)).collect();
             answers.lock().unwrap_or_else(|poison| poison.into_inner()).push((from, decided));
         }
     };
-    let jobs = setting.config.jobs.min(candidates.len().div_ceil(SHARE)).max(1);
+    let jobs = setting.config.jobs.min(subjects.len().div_ceil(SHARE)).max(1);
     std::thread::scope(|scope| {
         let helpers: Vec<_> = (1..jobs).map(|_| scope.spawn(work)).collect();
         let own = scope.spawn(work);
         let mut status = StatusLine::new();
         while !own.is_finished() || helpers.iter().any(|helper| !helper.is_finished()) {
             if status.is_due() {
-                let done = next.load(Ordering::Relaxed).min(candidates.len());
-                let (done, all) = (number(done as u64), number(candidates.len() as u64));
+                let done = next.load(Ordering::Relaxed).min(subjects.len());
+                let (done, all) = (number(done as u64), number(subjects.len() as u64));
                 status.show(&format!("deciding: {done} of {all} candidates"));
             }
             std::thread::sleep(Duration::from_millis(2));
@@ -206,8 +236,9 @@ pub fn all(setting: &Setting<'_, '_>, candidates: &[Candidate]) -> Vec<Decided> 
 
 /// A candidate that can happen, how, and how sure that is.
 pub struct Chosen<'a> {
-    pub candidate: &'a Candidate,
+    pub subject: &'a Subject,
     pub goal: &'a Goal,
+    pub pending: Option<At>,
     pub draft: &'a Draft,
     pub sure: Sure,
 }

@@ -77,12 +77,13 @@ fn make(folder: &Path) -> Result<()> {
     })
 }
 
-/// The three events, each with the how manieth time its thread comes there.
+/// The events of the goal, each with the how manieth time its thread comes there.
 fn text(prediction: &Prediction, history: &History, tables: &Tables) -> Option<String> {
     let steps: Option<Vec<PlanStep>> =
-        prediction.goal.events.iter().map(|&at| step(at, history, tables)).collect();
-    let block = prediction.block(history, tables).replace(['\n', '\r'], " ");
-    let head = format!("// {block}, {}\n", prediction.candidate.pattern.letters());
+        prediction.events().into_iter().map(|at| step(at, history, tables)).collect();
+    let block = prediction.name(history, tables).replace(['\n', '\r'], " ");
+    let letters = prediction.subject.letters().map(|letters| format!(", {letters}"));
+    let head = format!("// {block}{}\n", letters.unwrap_or_default());
     Some(head + &untorn_schedule::Plan { steps: steps? }.to_string())
 }
 

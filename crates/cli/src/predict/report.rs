@@ -1,14 +1,15 @@
 //! What was predicted, and as JSON.
 
 use serde_json::{Value, json};
-use untorn_predict::candidates::{Candidate, Found};
+use untorn_predict::candidates::{Found, Untried};
 use untorn_predict::{At, Goal, History, Origin, Plan};
-use untorn_report::operation::place;
+use untorn_report::operation::{Action, place};
 use untorn_trace::tables::show_value;
-use untorn_trace::{Op, Tables, VarId};
+use untorn_trace::{Op, Tables, ValueKind};
 
 use super::config::Sure;
 use super::decide::Decided;
+use super::subject::Subject;
 
 /// What became of the candidates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -26,50 +27,88 @@ pub struct Counts {
 }
 
 impl Counts {
-    pub fn of(found: &Found, decided: &[Decided]) -> Self {
-        let mut counts = Self {
-            candidates: decided.len() as u64,
-            guarded: found.guarded,
-            ordered: found.ordered,
-            left_out: found.left_out,
-            ..Self::default()
-        };
-        for decided in decided {
-            match decided {
-                Decided::Feasible { sure, .. } => {
-                    counts.feasible += 1;
-                    counts.unsure += u64::from(sure.label() != Sure::Value.label());
-                }
-                Decided::Infeasible => counts.infeasible += 1,
-                Decided::Undecided => counts.undecided += 1,
+    fn add(&mut self, subject: &Subject, decided: &Decided) {
+        self.candidates += 1;
+        match decided {
+            Decided::Feasible { sure, .. } => {
+                self.feasible += 1;
+                self.unsure += u64::from(!subject.is_sure(*sure));
+            }
+            Decided::Infeasible => self.infeasible += 1,
+            Decided::Undecided => self.undecided += 1,
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "candidates": self.candidates,
+            "can_happen": self.feasible - self.unsure,
+            "may_happen": self.unsure,
+            "infeasible": self.infeasible,
+            "undecided": self.undecided,
+            "guarded": self.guarded,
+            "ordered": self.ordered,
+            "left_out": self.left_out,
+        })
+    }
+}
+
+/// What became of all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// Of one variable, or of the user's pattern.
+    pub one: Counts,
+    /// Of two variables.
+    pub pairs: Counts,
+}
+
+impl Tally {
+    pub fn of(found: &Found, subjects: &[Subject], decided: &[Decided]) -> Self {
+        let Found { guarded, ordered, left_out, .. } = *found;
+        let one = Counts { guarded, ordered, left_out, ..Counts::default() };
+        let Untried { guarded, ordered, left_out } = found.untried_pairs;
+        let pairs = Counts { guarded, ordered, left_out, ..Counts::default() };
+        let mut tally = Self { one, pairs };
+        for (subject, decided) in subjects.iter().zip(decided) {
+            match subject {
+                Subject::Pair(_) => tally.pairs.add(subject, decided),
+                Subject::One(_) | Subject::Events(_) => tally.one.add(subject, decided),
             }
         }
-        counts
+        tally
+    }
+
+    pub fn feasible(&self) -> u64 {
+        self.one.feasible + self.pairs.feasible
     }
 }
 
 pub struct Prediction {
-    pub candidate: Candidate,
+    pub subject: Subject,
+    /// What the plan leads to.
     pub goal: Goal,
+    /// What follows by itself.
+    pub pending: Option<At>,
     pub sure: Sure,
     pub plan: Plan,
 }
 
 pub struct Predictions {
-    pub counts: Counts,
+    pub tally: Tally,
     pub list: Vec<Prediction>,
 }
 
 impl Prediction {
     /// What to call the block that is torn.
-    pub fn block(&self, history: &History, tables: &Tables) -> String {
-        let block = history.block(self.candidate.block);
+    pub fn name(&self, history: &History, tables: &Tables) -> String {
+        let Some((block, _)) = self.subject.block() else { return "the pattern".to_owned() };
+        let block = history.block(block);
         tables.block_name(block.label, history.event(block.begin).site)
     }
 
-    /// The variable of the instance that is shown.
-    pub fn var(&self, history: &History) -> VarId {
-        VarId(history.event(self.goal.events[0]).op.target())
+    /// The events in their order, the one that follows included.
+    pub fn events(&self) -> Vec<At> {
+        self.goal.events.iter().copied().chain(self.pending).collect()
     }
 
     /// How much of the plan is the history as it was.
@@ -81,29 +120,36 @@ impl Prediction {
         let kept = self.kept();
         let event = |at: At| {
             let event = history.event(at);
-            let kind = tables.var_facts(VarId(event.op.target())).kind;
+            let kind = match event.op {
+                Op::Read { var, .. } | Op::Write { var, .. } => tables.var_facts(var).kind,
+                _ => ValueKind::default(),
+            };
             json!({
                 "event": at.0,
                 "thread": tables.thread_name(event.thread),
-                "op": if matches!(event.op, Op::Write { .. }) { "write" } else { "read" },
+                "op": Action::of(event.op).verb(),
                 "value": event.value().map(|value| show_value(value, kind)),
                 "at": place(event.site, tables),
             })
         };
-        let origin = match self.candidate.origin {
+        let origin = self.subject.block().map(|(_, origin)| match origin {
             Origin::Declared => "declared",
             Origin::Inferred => "inferred",
-        };
+        });
+        let vars = self.subject.vars(history, &self.goal);
+        let vars: Vec<String> = vars.into_iter().map(|var| tables.var_name(var)).collect();
         let then: Vec<u32> = self.plan.steps[kept..].iter().map(|at| at.0).collect();
         json!({
-            "block": self.block(history, tables),
+            "block": self.subject.block().map(|_| self.name(history, tables)),
             "origin": origin,
-            "label": self.sure.label(),
+            "label": self.subject.label(self.sure),
             "known_by": self.sure.name(),
-            "pattern": self.candidate.pattern.letters(),
-            "variable": tables.var_name(self.var(history)),
-            "instances": self.candidate.instances,
-            "events": self.goal.events.iter().map(|&at| event(at)).collect::<Vec<_>>(),
+            "pattern": self.subject.letters(),
+            "seen": self.subject.is_seen(),
+            "variable": vars.first(),
+            "variables": vars,
+            "instances": self.subject.instances(),
+            "events": self.events().into_iter().map(event).collect::<Vec<_>>(),
             "plan": { "keep": kept, "then": then },
         })
     }
@@ -114,21 +160,12 @@ impl Predictions {
     pub fn json(&self, file: &str, history: &History, tables: &Tables) -> String {
         let list: Vec<Value> =
             self.list.iter().map(|prediction| prediction.json(history, tables)).collect();
-        let counts = &self.counts;
         let text = json!({
             "format": "untorn-predictions",
             "version": 1,
             "file": file,
-            "counts": {
-                "candidates": counts.candidates,
-                "can_happen": counts.feasible - counts.unsure,
-                "may_happen": counts.unsure,
-                "infeasible": counts.infeasible,
-                "undecided": counts.undecided,
-                "guarded": counts.guarded,
-                "ordered": counts.ordered,
-                "left_out": counts.left_out,
-            },
+            "counts": self.tally.one.json(),
+            "pairs": self.tally.pairs.json(),
             "predictions": list,
         });
         // `<` is escaped so that the text may stand in a page as it is.

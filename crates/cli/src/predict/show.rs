@@ -10,8 +10,9 @@ use untorn_report::text::{ellipsis, pad, plain, tail_ellipsis, width};
 use untorn_report::words::{count, number};
 use untorn_trace::{EventIdx, Tables};
 
-use super::config::{Method, Predict, Sure};
-use super::report::{Counts, Prediction, Predictions};
+use super::config::{Method, Patterns, Predict, Sure};
+use super::report::{Counts, Prediction, Predictions, Tally};
+use super::subject::Subject;
 use crate::console::Console;
 use crate::exit::Result;
 use crate::reading::Reading;
@@ -41,20 +42,19 @@ pub fn show(
         let text = one(prediction, place, history, tables, &look);
         console.say(&format!("{text}\n"))?;
     }
-    let counts = &predictions.counts;
-    let rest = counts.feasible.saturating_sub(predictions.list.len() as u64);
+    let feasible = predictions.tally.feasible();
+    let rest = feasible.saturating_sub(predictions.list.len() as u64);
     if rest > 0 {
         console.say(&format!("and {} more (--limit)\n\n", count(rest, "prediction")))?;
     }
     let name = plain(&config.input.name());
-    let headline = match counts.feasible {
+    let headline = match feasible {
         0 => "nothing predicted".to_owned(),
         some => count(some, "prediction"),
     };
     console.say(&format!("{}\n", paint(&format!("{name}: {headline}"), BOLD, &look)))?;
-    console.say(&format!("  {}\n", verdicts(counts, config.method)))?;
-    if let Some(untried) = untried(counts) {
-        console.say(&format!("  {untried}\n"))?;
+    for line in summary(&predictions.tally, config) {
+        console.say(&format!("  {line}\n"))?;
     }
     let facts = [
         count(history.len() as u64, "event"),
@@ -84,7 +84,22 @@ fn notes(reading: &Reading, config: &Predict, console: &Console) {
     }
 }
 
-fn verdicts(counts: &Counts, method: Method) -> String {
+/// What became of the candidates: of those of two variables only if there are any.
+fn summary(tally: &Tally, config: &Predict) -> Vec<String> {
+    let what = match config.patterns {
+        Patterns::Torn(_) => "candidate",
+        Patterns::Events(_) => "group of places",
+    };
+    let mut lines = vec![verdicts(&tally.one, what, config.method)];
+    lines.extend(untried(&tally.one));
+    if tally.pairs.candidates + tally.pairs.left_out > 0 {
+        lines.push(verdicts(&tally.pairs, "candidate of two variables", config.method));
+        lines.extend(untried(&tally.pairs));
+    }
+    lines
+}
+
+fn verdicts(counts: &Counts, what: &str, method: Method) -> String {
     let (sure, unsure) = (number(counts.feasible - counts.unsure), number(counts.unsure));
     let (infeasible, undecided) = (number(counts.infeasible), number(counts.undecided));
     let cannot = match method {
@@ -95,8 +110,16 @@ fn verdicts(counts: &Counts, method: Method) -> String {
     };
     format!(
         "{}: {sure} can happen · {unsure} may happen · {infeasible} {cannot} · {undecided} undecided",
-        count(counts.candidates, "candidate"),
+        count_of(counts.candidates, what),
     )
+}
+
+/// `2 candidates of two variables`.
+fn count_of(number: u64, what: &str) -> String {
+    match what.split_once(' ') {
+        Some((head, rest)) => format!("{} {rest}", count(number, head)),
+        None => count(number, what),
+    }
 }
 
 fn untried(counts: &Counts) -> Option<String> {
@@ -117,14 +140,18 @@ fn one(
     tables: &Tables,
     look: &Look,
 ) -> String {
-    let block = plain(&prediction.block(history, tables));
+    let block = plain(&prediction.name(history, tables));
     let title = format!("prediction {place}: {}", ellipsis(&block, NAME_COLUMNS));
-    let origin = match prediction.candidate.origin {
-        Origin::Declared => "declared block",
-        Origin::Inferred => "inferred block",
-    };
-    let letters = prediction.candidate.pattern.letters();
-    let badges = format!("[{} · {letters} · {origin}]", prediction.sure.label());
+    let mut badges = vec![prediction.subject.label(prediction.sure).to_owned()];
+    badges.extend(prediction.subject.letters());
+    if matches!(prediction.subject, Subject::Pair(_)) {
+        badges.push("two variables".to_owned());
+    }
+    badges.extend(prediction.subject.block().map(|(_, origin)| match origin {
+        Origin::Declared => "declared block".to_owned(),
+        Origin::Inferred => "inferred block".to_owned(),
+    }));
+    let badges = format!("[{}]", badges.join(" · "));
     let gap = look.width.saturating_sub(width(&title) + width(&badges)).max(2);
     let mut text = format!(
         "{}{}{}\n",
@@ -134,7 +161,7 @@ fn one(
     );
     text.push_str(&rows(prediction, history, tables, look));
     let (steps, kept) = (prediction.plan.steps.len(), prediction.kept());
-    let instances = count(prediction.candidate.instances, "instance");
+    let instances = count(prediction.subject.instances(), "instance");
     let mut last = format!("{instances} in this run");
     if look.verbose {
         let reordered = count((steps - kept) as u64, "event");
@@ -148,27 +175,40 @@ fn one(
     text
 }
 
-/// The three events, in the predicted order.
+/// The events, in the predicted order. If a thread would have to turn, what it would do then is the last.
 fn rows(prediction: &Prediction, history: &History, tables: &Tables, look: &Look) -> String {
-    let operations: Vec<Operation> = prediction
-        .goal
-        .events
+    let mut events = prediction.events();
+    let is_seen = prediction.subject.is_seen();
+    if !is_seen {
+        // The goal is: the other one's check, the check, the other one's act. Torn is the second one.
+        events.remove(0);
+        events.push(prediction.goal.events[2]);
+    }
+    let mut operations: Vec<Operation> = events
         .iter()
         .map(|&at| Operation::new(EventIdx::from(at), history.event(at), tables))
         .collect();
+    if let (false, [first, .., last]) = (is_seen, &mut operations[..]) {
+        last.thread.clone_from(&first.thread);
+    }
     let threads = operations.iter().map(|op| ellipsis(&plain(&op.thread), THREAD_COLUMNS));
     let threads: Vec<String> = threads.collect();
     let places = operations.iter().map(|op| tail_ellipsis(&plain(&op.place), PLACE_COLUMNS));
     let places: Vec<String> = places.collect();
     let widest = |texts: &[String]| texts.iter().map(|text| width(text)).max().unwrap_or(0);
     let (thread_columns, place_columns) = (widest(&threads), widest(&places));
+    let verbs = operations.iter().map(|op| width(op.action.verb()) + 1).max().unwrap_or(0).max(6);
+    let torn = prediction.subject.block().is_some();
+    let end = operations.iter().rposition(|op| op.thread == operations[0].thread).unwrap_or(0);
     let mut text = String::new();
     for (i, operation) in operations.iter().enumerate() {
         let other = operation.thread != operations[0].thread;
         let style = if other { OTHER } else { OWN };
+        let surmised = !is_seen && i + 1 == operations.len();
         text.push_str("  ");
         if look.verbose {
-            text.push_str(&paint(&format!("{:>9}  ", number(operation.at)), FAINT, look));
+            let at = if surmised { String::new() } else { number(operation.at) };
+            text.push_str(&paint(&format!("{at:>9}  "), FAINT, look));
         }
         text.push_str(&paint(&pad(&threads[i], thread_columns), style, look));
         if place_columns > 0 {
@@ -177,10 +217,13 @@ fn rows(prediction: &Prediction, history: &History, tables: &Tables, look: &Look
         }
         // Values are not shown: in the predicted order they may be others.
         let target = tail_ellipsis(&plain(&operation.target), NAME_COLUMNS);
-        let words = format!("  {}{target}", pad(operation.action.verb(), 6));
+        let words = format!("  {}{target}", pad(operation.action.verb(), verbs));
         text.push_str(&paint(&words, PLAIN, look));
-        if other {
+        if torn && other && i < end {
             text.push_str(&paint("   ← comes between", TEAR, look));
+        }
+        if surmised {
+            text.push_str(&paint("   ← if it goes the way of the other", TEAR, look));
         }
         text.push('\n');
     }

@@ -1,7 +1,7 @@
 //! Everything that makes a controlled thread wait for others: monitors, waits, permits, time.
 
 use jvmti_bindings::sys::jni::{jint, jobject};
-use untorn_schedule::{AtSite, Blocker, LockKey, Nanos, Reason, ThreadId, Wake};
+use untorn_schedule::{Arrival, AtSite, Blocker, LockKey, Nanos, Reason, ThreadId, Wake};
 
 use super::core::{Global, Wanted};
 use super::{BUSY, Control, Resumed};
@@ -47,6 +47,8 @@ impl Control {
         let kind = if all { special::NOTIFY_ALL } else { special::NOTIFY };
         self.emit(jni, &mut core, me, Record { index: site, ..Self::record(kind, lock) });
         core.scheduler.notify(LockKey(lock.into()), all);
+        drop(core);
+        self.end_if_due(jni);
     }
 
     pub(crate) fn wait_site(&self, site: u32) {
@@ -87,6 +89,7 @@ impl Control {
         let resume = Record { index, ..Self::record(special::RESUME, lock) };
         self.emit(jni, &mut core, me, resume);
         drop(core);
+        self.end_if_due(jni);
         self.ending(jni, wake)
     }
 
@@ -187,6 +190,8 @@ impl Control {
         let mut core = self.core();
         let record = Record { value: me.0.into(), ..Self::record(kind, 0) };
         self.emit(jni, &mut core, me, record);
+        drop(core);
+        self.end_if_due(jni);
         Blocked::Done
     }
 
@@ -206,6 +211,8 @@ impl Control {
         }
         core.scheduler.unpark(target);
         self.kick(&mut core);
+        drop(core);
+        self.end_if_due(jni);
         Blocked::Done
     }
 
@@ -223,16 +230,39 @@ impl Control {
         }
         core.scheduler.interrupt(target);
         self.kick(&mut core);
+        drop(core);
+        self.end_if_due(jni);
     }
 
-    /// Before an event that the plan names: waits until it is due.
+    /// Native code has made a record. Who makes one in Java asks behind it whether the turn is over; here that goes
+    /// unnoticed until the next record, which does not matter unless a recorded turn ended just here, because
+    /// the thread was held before its next event.
+    pub(crate) fn end_if_due(&self, jni: Jni) {
+        if !self.replaying || self.holder().is_none() {
+            return;
+        }
+        let Some(probe) = self.probe() else { return };
+        let may_stop = probe.own(jni).silence == 0 && !probe.is_unstoppable(jni);
+        let core = self.core();
+        let due = core.left == 0 && !core.over && may_stop;
+        drop(core);
+        if due {
+            self.turn(jni);
+        }
+    }
+
+    /// Before an event that the plan names, or that the policy wants to hear of: waits until it is due.
     pub(crate) fn at_site(&self, jni: Jni, site: jint, plan: &crate::plans::PlanSites) {
         let Some(me) = self.present(jni) else { return };
-        let places = plan.at(CodeSite(site.cast_unsigned()));
+        if self.asks_policy && self.probe().is_none_or(|probe| probe.is_unstoppable(jni)) {
+            return;
+        }
+        let asked = plan.at(CodeSite(site.cast_unsigned()));
+        let arrival = Arrival { marks: &asked.named, access: asked.access };
         loop {
             let mut core = self.core();
             self.account(jni, &mut core, me);
-            match core.scheduler.at_sites(me, &places) {
+            match core.scheduler.arrives(me, &arrival) {
                 AtSite::Go { stop_after } => {
                     if stop_after {
                         core.left = 1;

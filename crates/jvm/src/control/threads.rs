@@ -176,6 +176,8 @@ impl Control {
             let record = Record { site: special::JOIN, value: child as u64, ..Record::default() };
             self.emit(jni, &mut core, me, record);
         }
+        drop(core);
+        self.end_if_due(jni);
     }
 
     /// Binds the current thread to the processor that all controlled threads share.

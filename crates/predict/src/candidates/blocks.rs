@@ -28,8 +28,9 @@ impl<'h> Blocks<'h> {
     pub(super) fn new(history: &'h History) -> Self {
         let mut transaction: Vec<Option<BlockId>> = Vec::with_capacity(history.blocks().len());
         for (index, block) in history.blocks().iter().enumerate() {
-            // Outer blocks begin earlier, so they are known.
+            // Outer blocks begin earlier, so they are known. A call may outlive the block around it.
             let outer = block.outer.and_then(|outer| transaction[outer.0 as usize]);
+            let outer = outer.filter(|&outer| history.block(outer).contains(block.begin));
             let own = (block.origin == Origin::Declared).then_some(BlockId(index as u32));
             transaction.push(outer.or(own));
         }
@@ -45,7 +46,8 @@ impl<'h> Blocks<'h> {
 
     /// The transaction that an event belongs to.
     pub(super) fn transaction(&self, at: At) -> Option<BlockId> {
-        self.transaction[self.history.block_of(at)?.0 as usize]
+        let found = self.transaction[self.history.block_of(at)?.0 as usize];
+        found.filter(|&block| self.history.block(block).contains(at))
     }
 
     /// The innermost activation around both events.

@@ -1,17 +1,23 @@
 //! From groups of places to candidates with instances to try.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use untorn_trace::{ThreadId, VarId};
 
+use super::blocks::Blocks;
 use super::groups::{Groups, Held, Locals, Remotes};
 use super::pairs::{Pair, Torn};
+use super::turns::{self, Turn};
 use super::{Candidate, Found, Limits, Spot, rank};
 use crate::facts::Facts;
 use crate::goal::{Goal, Pattern};
-use crate::history::{At, Origin};
+use crate::history::{At, BlockId, Origin};
 
 /// Threads whose accesses are tried as the second event of a pair.
 const OTHERS: usize = 4;
+
+/// Pairs with an access of another thread close by that are tried for one that is not ordered.
+const CLOSEST: usize = 4;
 
 type Key = ([Spot; 3], Pattern, Origin);
 
@@ -34,7 +40,7 @@ impl<'a, 'h> Combiner<'a, 'h> {
         Self { facts, limits, known: FxHashMap::default(), candidates: Vec::new(), left_out: 0 }
     }
 
-    pub(super) fn variable(&mut self, var: VarId, groups: &Groups) {
+    pub(super) fn variable(&mut self, blocks: &Blocks<'_>, var: VarId, groups: &Groups) {
         for local in &groups.locals {
             for remote in &groups.remotes {
                 if remote.writes == (local.torn == Torn::ByWrite) {
@@ -42,6 +48,52 @@ impl<'a, 'h> Combiner<'a, 'h> {
                 }
             }
         }
+        for local in &groups.locals {
+            for turn in turns::of(self.facts, blocks, local, &groups.remotes) {
+                self.turn(var, local, turn);
+            }
+        }
+    }
+
+    /// What a thread would do if it turned. Not if another one was seen to do it.
+    fn turn(&mut self, var: VarId, local: &Locals, turn: Turn) {
+        let [check, act] = local.spots;
+        let (spots, pattern) = ([check, act, act], Pattern::ReadWriteWrite);
+        let Some(index) = self.draft(spots, pattern, local.origin, turn.block, var) else { return };
+        let draft = &mut self.candidates[index];
+        if draft.open && draft.candidate.is_seen {
+            return;
+        }
+        draft.candidate.is_seen = false;
+        draft.open = true;
+        draft.candidate.instances += 1;
+        if draft.candidate.goals.len() < self.limits.goals {
+            draft.candidate.goals.push(turn.goal);
+        }
+    }
+
+    /// The draft of a candidate, unless there are too many.
+    fn draft(
+        &mut self,
+        spots: [Spot; 3],
+        pattern: Pattern,
+        origin: Origin,
+        block: BlockId,
+        var: VarId,
+    ) -> Option<usize> {
+        let key = (spots, pattern, origin);
+        if let Some(&index) = self.known.get(&key) {
+            return Some(index);
+        }
+        if self.candidates.len() >= self.limits.candidates {
+            self.left_out += 1;
+            return None;
+        }
+        self.known.insert(key, self.candidates.len());
+        let (instances, goals, is_seen) = (0, Vec::new(), true);
+        let candidate = Candidate { spots, pattern, origin, block, var, is_seen, instances, goals };
+        self.candidates.push(Draft { candidate, open: false });
+        Some(self.candidates.len() - 1)
     }
 
     fn combination(&mut self, var: VarId, local: &Locals, remote: &Remotes) {
@@ -52,24 +104,15 @@ impl<'a, 'h> Combiner<'a, 'h> {
         let Some(&Pair { block, .. }) = local.firsts.first() else { return };
         let pattern = pattern(local.writes, remote.writes);
         let spots = [local.spots[0], remote.spot, local.spots[1]];
-        let key = (spots, pattern, local.origin);
-        let index = match self.known.get(&key) {
-            Some(&index) => index,
-            None if self.candidates.len() >= self.limits.candidates => {
-                self.left_out += 1;
-                return;
-            }
-            None => {
-                self.known.insert(key, self.candidates.len());
-                let origin = local.origin;
-                let goals = Vec::new();
-                let instances = 0;
-                let candidate = Candidate { spots, pattern, origin, block, var, instances, goals };
-                self.candidates.push(Draft { candidate, open: false });
-                self.candidates.len() - 1
-            }
-        };
+        let Some(index) = self.draft(spots, pattern, local.origin, block, var) else { return };
         let draft = &mut self.candidates[index];
+        if !std::mem::replace(&mut draft.candidate.is_seen, true) {
+            // Here somebody does what was only surmised.
+            draft.open = false;
+            draft.candidate.instances = 0;
+            draft.candidate.goals.clear();
+            (draft.candidate.block, draft.candidate.var) = (block, var);
+        }
         draft.candidate.instances += instances;
         if exclude_each_other(&local.held, &remote.held) {
             return;
@@ -85,7 +128,10 @@ impl<'a, 'h> Combiner<'a, 'h> {
     /// Up to `most` instances that are neither ordered nor guarded, of different pairs and threads.
     fn goals(&self, local: &Locals, remote: &Remotes, most: usize) -> Vec<Goal> {
         let mut found: Vec<Goal> = Vec::new();
-        // First one for each pair, then more of them.
+        if most > 0 {
+            found.extend(self.nearest(local, remote));
+        }
+        // Then one for each pair, then more of them.
         for round in 0..3 {
             for pair in local.kept() {
                 if found.len() >= most {
@@ -97,6 +143,32 @@ impl<'a, 'h> Combiner<'a, 'h> {
             }
         }
         found
+    }
+
+    /// The instance whose events are closest together: little of the run is to be put in another order.
+    fn nearest(&self, local: &Locals, remote: &Remotes) -> Option<Goal> {
+        let pairs = local.spread.kept();
+        let mut near: SmallVec<[(u32, usize); 32]> =
+            pairs.iter().map(|pair| self.gap(pair, remote)).zip(0..).collect();
+        near.sort_unstable();
+        near.into_iter().take(CLOSEST).find_map(|(_, index)| {
+            let pair = &pairs[index];
+            let second = self.choices(pair, remote).into_iter().next()?;
+            Some(Goal::new(&[pair.first, second, pair.third]))
+        })
+    }
+
+    /// How far away the next access of another thread is.
+    fn gap(&self, pair: &Pair, remote: &Remotes) -> u32 {
+        let own = self.facts.thread(pair.first);
+        let others = remote.events.iter().filter(|(thread, _)| *thread != own);
+        let gaps = others.map(|(_, events)| {
+            let place = events.partition_point(|&at| at < pair.third);
+            let after = events.get(place).map_or(u32::MAX, |&at| at.0 - pair.third.0);
+            let before = place.checked_sub(1).map(|before| events[before]);
+            after.min(before.map_or(u32::MAX, |at| pair.first.0.saturating_sub(at.0)))
+        });
+        gaps.min().unwrap_or(u32::MAX)
     }
 
     /// Accesses of other threads that may come between the pair, the nearest first.
@@ -152,7 +224,7 @@ impl<'a, 'h> Combiner<'a, 'h> {
         }
         found.candidates.sort_by_key(|candidate| {
             let first = candidate.goals.first().map(|goal| goal.events.clone());
-            (rank(candidate.origin, candidate.pattern), first)
+            (!candidate.is_seen, rank(candidate.origin, candidate.pattern), first)
         });
         found
     }

@@ -5,6 +5,7 @@ use untorn_trace::{LockId, Op, ThreadId, VarId};
 
 use super::blocks::Blocks;
 use super::pairs::{Pair, Pairs, Torn};
+use super::spread::Spread;
 use super::{Sources, Spot};
 use crate::facts::{Facts, SectionId};
 use crate::history::{At, Origin};
@@ -27,6 +28,8 @@ pub(super) struct Locals {
     /// Some of them: the first of different threads, and the last of all.
     pub(super) firsts: Vec<Pair>,
     pub(super) last: Pair,
+    /// Some of all, spread over the whole run.
+    pub(super) spread: Spread<Pair>,
     /// Locks that are held from the first to the third access, in every pair.
     pub(super) held: Vec<Held>,
 }
@@ -83,7 +86,7 @@ pub(super) fn of(facts: &Facts<'_>, blocks: &Blocks<'_>, sources: Sources, var: 
         let spot = Spot::of(facts.history, at, var);
         grouping.remote(at, spot, is_write);
         for pair in pairs.access(at, is_write).into_iter().flatten() {
-            grouping.local(pair, var, spot);
+            grouping.local(pair, var);
         }
     }
 }
@@ -107,11 +110,11 @@ impl Grouping<'_, '_> {
         }
     }
 
-    fn local(&mut self, pair: Pair, var: VarId, third: Spot) {
+    fn local(&mut self, pair: Pair, var: VarId) {
         let history = self.facts.history;
         let writes =
             [pair.first, pair.third].map(|at| matches!(history.event(at).op, Op::Write { .. }));
-        let spots = [Spot::of(history, pair.first, var), third];
+        let spots = [pair.first, pair.third].map(|at| Spot::of(history, at, var));
         let (torn, origin) = (pair.torn, pair.origin);
         let around = self.facts.holds.at(pair.third);
         let across: Vec<Held> = self
@@ -127,7 +130,8 @@ impl Grouping<'_, '_> {
         if index == new {
             let (counts, firsts) = (Vec::new(), Vec::new());
             let (held, last) = (across.clone(), pair);
-            let group = Locals { spots, writes, torn, origin, counts, firsts, last, held };
+            let spread = Spread::default();
+            let group = Locals { spots, writes, torn, origin, counts, firsts, last, spread, held };
             self.groups.locals.push(group);
         }
         let group = &mut self.groups.locals[index];
@@ -143,6 +147,7 @@ impl Grouping<'_, '_> {
             }
         }
         group.last = pair;
+        group.spread.push(pair);
     }
 }
 

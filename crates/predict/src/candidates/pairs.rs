@@ -20,8 +20,9 @@
 use rustc_hash::FxHashMap;
 use untorn_trace::{Op, ThreadId, VarId};
 
+use super::Sources;
 use super::blocks::Blocks;
-use super::{Sources, Spot};
+use super::forward::Forward;
 use crate::facts::Facts;
 use crate::history::{At, BlockId, Origin};
 
@@ -41,16 +42,15 @@ pub(super) struct Pair {
     pub(super) block: BlockId,
 }
 
-/// How deep below an activation its accesses may be.
-const NEAR: usize = 1;
+/// Writes looked at for the one that a second section leads to.
+const AHEAD: usize = 16;
 
 pub(super) struct Pairs<'a, 'h> {
     pub(super) facts: &'a Facts<'h>,
     pub(super) blocks: &'a Blocks<'h>,
     pub(super) sources: Sources,
     pub(super) var: VarId,
-    /// When a thread comes to a place with an access of the variable.
-    reached: FxHashMap<(ThreadId, Spot, bool), Vec<At>>,
+    forward: Forward,
     /// By thread: its last access, and its last write.
     last: FxHashMap<ThreadId, (At, Option<At>)>,
 }
@@ -62,15 +62,14 @@ impl<'a, 'h> Pairs<'a, 'h> {
         sources: Sources,
         var: VarId,
     ) -> Self {
-        let mut reached: FxHashMap<_, Vec<At>> = FxHashMap::default();
+        let mut forward = Forward::default();
         let history = facts.history;
-        for (list, writes) in [(history.reads(var), false), (history.writes(var), true)] {
+        for list in [history.reads(var), history.writes(var)] {
             for &at in list.iter().filter(|_| sources == Sources::All) {
-                let key = (facts.thread(at), Spot::of(history, at, var), writes);
-                reached.entry(key).or_default().push(at);
+                forward.add(facts, (at, var));
             }
         }
-        Self { facts, blocks, sources, var, reached, last: FxHashMap::default() }
+        Self { facts, blocks, sources, var, forward, last: FxHashMap::default() }
     }
 
     /// Sees the accesses of the variable in order; gives the pairs that end with this one.
@@ -101,40 +100,37 @@ impl<'a, 'h> Pairs<'a, 'h> {
     }
 
     fn inferred(&self, first: At, third: At, torn: Torn) -> Option<Pair> {
-        let holds = &self.facts.holds;
-        if holds.at(first).iter().any(|section| holds.at(third).contains(section)) {
+        let (facts, var) = (self.facts, self.var);
+        if facts.is_one_section(first, third) {
             return None;
         }
-        if self.blocks.lets_others_run(first, third) {
-            return None;
-        }
-        let common = self.blocks.activation(first, third)?;
-        if common.depth > NEAR || !self.is_forward(first, third, common.block) {
-            return None;
-        }
-        Some(Pair { first, third, torn, origin: Origin::Inferred, block: common.block })
+        let third = self.act(first, third, torn).unwrap_or(third);
+        let block = self.forward.activation(facts, self.blocks, (first, var), (third, var))?;
+        Some(Pair { first, third, torn, origin: Origin::Inferred, block })
     }
 
-    /// Whether the code of the activation leads from the first access to the third without a loop.
-    fn is_forward(&self, first: At, third: At, activation: BlockId) -> bool {
-        let history = self.facts.history;
-        let (from, to) = (self.times(first, activation), self.times(third, activation));
-        if from.first() != to.first() {
-            return from.first() < to.first();
+    /// Two sections of one lock: if the first one reads and the second one reads again and then
+    /// writes, the write is what matters. It cannot be told from the second read by who respects the
+    /// lock, and a check with an act that rests on it is more than two reads.
+    fn act(&self, check: At, again: At, torn: Torn) -> Option<At> {
+        let (facts, history) = (self.facts, self.facts.history);
+        let is_read = |at: At| matches!(history.event(at).op, Op::Read { .. });
+        // The same call twice is no check and act.
+        let twice = history.event(check).site == history.event(again).site;
+        if torn != Torn::ByWrite || !is_read(check) || !is_read(again) || twice {
+            return None;
         }
-        from.len() == 2 && history.block_of(first) != history.block_of(third)
-    }
-
-    /// When the activation comes to the place of an access.
-    fn times(&self, at: At, activation: BlockId) -> &[At] {
-        let history = self.facts.history;
-        let block = history.block(activation);
-        let event = history.event(at);
-        let writes = matches!(event.op, Op::Write { .. });
-        let key = (event.thread, Spot::of(history, at, self.var), writes);
-        let Some(times) = self.reached.get(&key) else { return &[] };
-        let from = times.partition_point(|&time| time < block.begin);
-        let to = block.end.map_or(times.len(), |end| times.partition_point(|&time| time < end));
-        &times[from..to.max(from)]
+        let thread = facts.thread(check);
+        let locks = facts.holds.at(check).iter().map(|&id| facts.section(id));
+        let mut locks = locks.filter(|section| !section.shared).map(|section| section.lock);
+        locks.find_map(|lock| {
+            let section = facts.holds.at(again).iter().map(|&id| facts.section(id));
+            let section = section.into_iter().find(|other| other.lock == lock && !other.shared)?;
+            let writes = history.writes(self.var);
+            let writes = &writes[writes.partition_point(|&at| at < again)..];
+            let within = |at: &&At| section.leave.is_none_or(|leave| **at < leave);
+            let mut own = writes.iter().take(AHEAD).take_while(within);
+            own.find(|&&at| facts.thread(at) == thread).copied()
+        })
     }
 }

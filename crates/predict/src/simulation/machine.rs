@@ -31,6 +31,9 @@ struct Written {
     tainted: bool,
 }
 
+/// Steps behind a schedule to leave locks, before giving up.
+const BEYOND: u32 = 2_000;
+
 #[derive(Debug)]
 pub(super) struct Machine<'f, 'h> {
     facts: &'f Facts<'h>,
@@ -70,7 +73,6 @@ impl<'f, 'h> Machine<'f, 'h> {
     /// Whether k happens.
     pub(super) fn run(&mut self, shape: &Shape, triple: Triple) -> bool {
         self.restart(shape.cut);
-        let (own, other) = (self.facts.thread(triple.i), self.facts.thread(triple.j));
         for part in &shape.parts {
             if self.stretch(part, triple) {
                 return true;
@@ -83,12 +85,42 @@ impl<'f, 'h> Machine<'f, 'h> {
         if self.waiting.is_empty() {
             return false;
         }
-        // T2 may hold a lock that T1 needs, others may hold one that either needs.
-        let end = At(self.facts.history.len() as u32);
-        let rest = [Who::Only(other), Who::Without(own)];
-        let mut rest = rest.into_iter().map(|who| Stretch { from: shape.cut, to: end, who });
-        // Only k itself is left to T1 by now, so what waits of it goes on by itself.
-        rest.any(|part| self.stretch(&part, triple))
+        self.clear_the_way(triple)
+    }
+
+    /// T2 may hold a lock that T1 needs, others may hold one that either needs: they go on until they
+    /// leave it. Says whether k happens.
+    fn clear_the_way(&mut self, triple: Triple) -> bool {
+        for _ in 0..BEYOND {
+            let Some(at) = self.in_the_way(triple) else { return false };
+            if self.offer(at, triple) {
+                return true;
+            }
+            if self.is_lost {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// The next event of a thread that holds a lock which is waited for.
+    fn in_the_way(&self, Triple { i, j, k, .. }: Triple) -> Option<At> {
+        let front = |thread: ThreadId| self.queues[thread.index()].front().copied();
+        let mut at = front(self.facts.thread(i))?;
+        if at == k && !self.world.has_happened(j) {
+            at = front(self.facts.thread(j))?;
+        }
+        for _ in 0..self.queues.len() {
+            let holder = self.world.in_the_way(at).into_iter().next()?;
+            if self.states[holder.index()] == State::Stopped {
+                return None;
+            }
+            match front(holder) {
+                Some(next) => at = next,
+                None => return self.world.next(holder),
+            }
+        }
+        None
     }
 
     fn restart(&mut self, cut: At) {
@@ -195,9 +227,9 @@ impl<'f, 'h> Machine<'f, 'h> {
         false
     }
 
-    fn may_happen(&self, at: At, Triple { i, j, k }: Triple) -> bool {
+    fn may_happen(&self, at: At, Triple { i, from, j, k }: Triple) -> bool {
         let too_early =
-            (at == j && !self.world.has_happened(i)) || (at == k && !self.world.has_happened(j));
+            (at == from && !self.world.has_happened(i)) || (at == k && !self.world.has_happened(j));
         !too_early && self.world.is_enabled(at)
     }
 

@@ -3,6 +3,9 @@
 //! T1 is the thread of i and k, T2 that of j; enc(e) is the outermost acquire around e, or e itself; h is
 //! the latest event of T1 in (i, k] before which T1 holds the fewest locks; i⁺ is T1's event after i.
 //!
+//! Where two events of T2 come between, j is the first of them wherever T2 stops or is cut off before it, and
+//! the last wherever T2 has to come there.
+//!
 //! If j came after k:
 //! 1. the trace up to enc(j) without T1 from enc(i) on; T1 from enc(i) up to h; T2 from enc(j) to j; T1 from
 //!    h to k: *T2 comes to its critical section, T1 stops where it holds least, T2 gets in between*.
@@ -67,9 +70,9 @@ pub(super) fn of(facts: &Facts<'_>, triple: Triple) -> Vec<Shape> {
 }
 
 /// j came after k.
-fn later(facts: &Facts<'_>, Triple { i, j, k }: Triple) -> Vec<Shape> {
+fn later(facts: &Facts<'_>, Triple { i, from, j, k }: Triple) -> Vec<Shape> {
     let (own, other) = (facts.thread(i), facts.thread(j));
-    let (enc_i, enc_j, h) = (outermost(facts, i), outermost(facts, j), lightest(facts, i, k));
+    let (enc_i, enc_j, h) = (outermost(facts, i), outermost(facts, from), lightest(facts, i, k));
     let first = facts.history.of_thread(own)[0];
     vec![
         Shape {
@@ -92,9 +95,9 @@ fn later(facts: &Facts<'_>, Triple { i, j, k }: Triple) -> Vec<Shape> {
         Shape {
             cut: first,
             parts: vec![
-                stretch(first, j, Who::Only(other)),
+                stretch(first, from, Who::Only(other)),
                 stretch(first, k, Who::Only(own)),
-                stretch(j, after(j), Who::Only(other)),
+                stretch(from, after(j), Who::Only(other)),
                 stretch(k, after(k), Who::Only(own)),
             ],
         },
@@ -102,9 +105,9 @@ fn later(facts: &Facts<'_>, Triple { i, j, k }: Triple) -> Vec<Shape> {
 }
 
 /// j came before i.
-fn earlier(facts: &Facts<'_>, Triple { i, j, k }: Triple) -> Vec<Shape> {
+fn earlier(facts: &Facts<'_>, Triple { i, from, j, k }: Triple) -> Vec<Shape> {
     let (own, other) = (facts.thread(i), facts.thread(j));
-    let (enc_j, h) = (outermost(facts, j), lightest(facts, i, k));
+    let (enc_j, h) = (outermost(facts, from), lightest(facts, i, k));
     let first = facts.history.of_thread(other)[0];
     let next = facts.history.next(i).unwrap_or(k);
     vec![
@@ -125,10 +128,10 @@ fn earlier(facts: &Facts<'_>, Triple { i, j, k }: Triple) -> Vec<Shape> {
             ],
         },
         Shape {
-            cut: j,
+            cut: from,
             parts: vec![
-                stretch(j, k, Who::Only(own)),
-                stretch(j, k, Who::Only(other)),
+                stretch(from, k, Who::Only(own)),
+                stretch(from, k, Who::Only(other)),
                 stretch(k, after(k), Who::Only(own)),
             ],
         },

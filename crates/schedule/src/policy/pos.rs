@@ -1,56 +1,104 @@
-//! POS: partial order sampling, the basic variant.
+//! POS: partial order sampling.
 //!
 //! **Paper:** Yuan, Yang, Gu, *Partial Order Aware Concurrency Sampling*, CAV 2018.
 //!
 //! Every pending event (the next one of each thread) has a random priority. The highest executes;
-//! the event that its thread comes to next gets a fresh one.
+//! the event that its thread comes to next gets a fresh one, and so does every pending event that conflicts
+//! with the one executed: what comes before it and what comes behind it are then drawn apart.
 //!
-//! **What we changed, and why.** The full algorithm also gives a fresh priority to every pending
-//! event that conflicts with the one just executed. We learn what an event is when it has been
-//! executed, so there is no pending event to look at: this is the paper's *basic POS*, which it
-//! compares with as well. A front end that does know can say so ([`Policy::conflicted`]) and gets
-//! the full algorithm. A thread that is alone in being able to run gets a few events at a time,
-//! because there is nothing to choose.
+//! **What we changed, and why.**
+//! * Events that the front end announces ([`Policy::arrives`]) are pending in the sense of the paper: the
+//!   thread stops before each until it has the highest priority. Others (ends of blocks, notifications) are
+//!   known when they have been executed; they follow their announced event at once, [`STRETCH`] of them at most.
+//! * Two accesses conflict if the front end gives them the same number and one of them writes. It may know no more
+//!   than the field; then accesses of the same field of two objects are drawn anew without need.
+//! * A front end that announces nothing gets the paper's *basic POS*: a choice at each event, and fresh
+//!   priorities for the thread that ran (and for whom [`Policy::conflicted`] names).
+//! * A thread that is alone in being able to run gets a few events at a time, because there is nothing to choose.
 //!
-//! **Promise:** every partial order has a positive probability; orders that need a thread to be
-//! delayed for long are likelier than under a random walk.
+//! **Promise:** every partial order of announced events has a positive probability; orders that need a
+//! thread to be delayed for long are likelier than under a random walk.
 
 use untorn_trace::ids::ThreadId;
 
-use super::{Choice, Policy};
+use super::{Access, Arrival, Choice, Policy};
 use crate::Rng;
 
-/// Events for a thread that is alone. It may free another within them, so they are few.
-const ALONE: u64 = 16;
+/// Events in a row of which there is nothing to choose. One may free another thread, so they are few.
+const STRETCH: u64 = 16;
+
+/// What a thread is about to do.
+#[derive(Copy, Clone, Debug, Default)]
+struct Next {
+    priority: u64,
+    /// It stopped before an announced event; what that accesses, if that is known.
+    stands: bool,
+    access: Option<Access>,
+    /// It was chosen to execute the event it stands before.
+    chosen: bool,
+}
 
 #[derive(Debug, Default)]
 pub struct Pos {
-    /// Of the pending event of each thread.
-    priorities: Vec<u64>,
+    /// By thread.
+    nexts: Vec<Next>,
+    /// The front end announces events.
+    announced: bool,
 }
 
 impl Pos {
     fn refresh(&mut self, thread: ThreadId, rng: &mut Rng) {
-        if let Some(priority) = self.priorities.get_mut(thread.index()) {
-            *priority = rng.bits();
+        if let Some(next) = self.nexts.get_mut(thread.index()) {
+            next.priority = rng.bits();
+        }
+    }
+
+    /// The event is executed: pending ones that conflict with it are drawn anew.
+    fn executes(&mut self, thread: ThreadId, access: Option<Access>, rng: &mut Rng) {
+        let Some(access) = access else { return };
+        for (index, other) in self.nexts.iter_mut().enumerate() {
+            let conflicts = other.access.is_some_and(|pending| pending.conflicts(access));
+            if index != thread.index() && other.stands && conflicts {
+                other.priority = rng.bits();
+            }
         }
     }
 }
 
 impl Policy for Pos {
     fn spawned(&mut self, thread: ThreadId, rng: &mut Rng) {
-        debug_assert_eq!(thread.index(), self.priorities.len(), "threads are numbered in order");
-        self.priorities.push(rng.bits());
+        debug_assert_eq!(thread.index(), self.nexts.len(), "threads are numbered in order");
+        self.nexts.push(Next { priority: rng.bits(), ..Next::default() });
+    }
+
+    fn arrives(&mut self, thread: ThreadId, at: &Arrival<'_>, rng: &mut Rng) -> bool {
+        self.announced = true;
+        let Some(next) = self.nexts.get_mut(thread.index()) else { return false };
+        if next.stands && next.chosen {
+            (next.stands, next.chosen) = (false, false);
+            let access = next.access.take();
+            self.executes(thread, access, rng);
+            return false;
+        }
+        *next = Next { priority: rng.bits(), stands: true, access: at.access, chosen: false };
+        true
     }
 
     fn choose(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> (ThreadId, u64) {
         if let Some(last) = choice.last {
-            self.refresh(last.thread, rng);
+            let stands = self.nexts.get(last.thread.index()).is_some_and(|next| next.stands);
+            if !stands {
+                self.refresh(last.thread, rng);
+            }
         }
-        let priority = |thread: ThreadId| self.priorities.get(thread.index()).copied();
+        let priority = |thread: ThreadId| self.nexts.get(thread.index()).map(|next| next.priority);
         let highest = choice.candidates.iter().copied().max_by_key(|&thread| priority(thread));
-        let budget = if choice.candidates.len() > 1 { 1 } else { ALONE };
-        (highest.unwrap_or_default(), budget)
+        let thread = highest.unwrap_or_default();
+        if let Some(next) = self.nexts.get_mut(thread.index()) {
+            next.chosen = next.stands;
+        }
+        let alone = choice.candidates.len() == 1;
+        (thread, if alone || self.announced { STRETCH } else { 1 })
     }
 
     fn conflicted(&mut self, thread: ThreadId, rng: &mut Rng) {

@@ -2,8 +2,8 @@
 //! decision with what the machine knows.
 
 use untorn_schedule::{
-    AtSite, Blocker, Deadlock, LockKey, Next, Outcome, PlanSite, Reason, Scheduler, Step, ThreadId,
-    Turn,
+    Access, Arrival, AtSite, Blocker, Deadlock, LockKey, Next, Outcome, PlanSite, Reason,
+    Scheduler, Step, ThreadId, Turn,
 };
 use untorn_testkit::Rng;
 
@@ -221,7 +221,8 @@ impl Driver<'_, '_> {
         if sites.is_empty() {
             return Some(false);
         }
-        match self.scheduler.at_sites(thread, &sites) {
+        let access = self.machine.place(script).map(|what| Access { what, write: true });
+        match self.scheduler.arrives(thread, &Arrival { marks: &sites, access }) {
             AtSite::Go { stop_after } => {
                 self.asked[script] = true;
                 Some(stop_after)

@@ -6,6 +6,7 @@
 mod decisions;
 mod driver;
 mod explore;
+mod held;
 mod machine;
 mod pct;
 mod plans;

@@ -22,7 +22,7 @@ fn other_world(seed: u64, steal: u32) -> World<'static> {
     World { rng: Rng::new(!seed), steal, strict: false, patient: false, ..world(seed) }
 }
 
-fn check_replay(program: &Program, recorded: &Run, seed: u64) -> Result<(), String> {
+pub fn check_replay(program: &Program, recorded: &Run, seed: u64) -> Result<(), String> {
     for steal in [0, 30] {
         let again = replay(program, &recorded.steps, seed, steal)?;
         if again.log != recorded.log || again.finished != recorded.finished {

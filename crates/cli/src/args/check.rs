@@ -1,0 +1,109 @@
+//! The arguments of `untorn check`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{BlocksName, StrategyName};
+use crate::console::Color;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Blocks that are meant to be atomic: synchronized code and what --atomic names (declared); and one call of a
+method that touches the same field twice (inferred), which is reported only if the values prove the harm. Every
+violation happened in a run; its trace and its schedule are kept. The program runs many times, with an empty
+standard input; its output is kept beside the report.
+
+Exit codes: 0 nothing found, 1 violations, 2 bad usage, 3 could not run.
+
+Examples:
+  untorn check -- java -cp classes Bank
+  untorn check --time 5m --atomic 'com.acme.*.transfer' -- java -jar app.jar
+  untorn check --blocks declared -- java -cp classes Bank")]
+pub struct CheckArgs {
+    /// Time for all runs together, such as 30s, 5m or 1h
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub time: String,
+
+    /// Runs at most
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    pub runs: u32,
+
+    /// Directed runs for one candidate
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub per_candidate: u32,
+
+    /// Undirected runs when nothing is left to chase
+    #[arg(long, value_name = "N", default_value_t = 9)]
+    pub explore: u32,
+
+    /// Time for one run; the default is 20 times the first
+    #[arg(long, value_name = "TIME")]
+    pub run_time: Option<String>,
+
+    /// Events of each run that are looked at
+    #[arg(long, value_name = "N", default_value_t = 8_000_000)]
+    pub events: usize,
+
+    /// Another way to look: a method of `untorn compare`, or policies that take turns, as in random,pct
+    #[arg(
+        long,
+        value_enum,
+        value_name = "METHODS",
+        value_delimiter = ',',
+        hide_possible_values = true
+    )]
+    pub with: Vec<StrategyName>,
+
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
+    /// Which blocks count
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = BlocksName::All)]
+    pub blocks: BlocksName,
+
+    /// Where the report, the traces and the program's output go
+    #[arg(long, short, value_name = "FOLDER", default_value = "untorn-out")]
+    pub out: PathBuf,
+
+    /// Where the program's sources are, for the report [default: the current folder]; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub source: Vec<PathBuf>,
+
+    /// Record these classes of the JDK, too; `*` stands for any text; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub instrument: Vec<String>,
+
+    /// Do not record these classes, only their locks; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub exclude: Vec<String>,
+
+    /// These methods are meant to be atomic; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub atomic: Vec<String>,
+
+    /// These blocks need not be atomic: nothing is said about them; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub not_atomic: Vec<String>,
+
+    /// When to use colour
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    pub color: Color,
+
+    /// Print only violations
+    #[arg(long, short, conflicts_with = "verbose")]
+    pub quiet: bool,
+
+    /// Print each run, and everything that was not reached
+    #[arg(long, short)]
+    pub verbose: bool,
+
+    /// The program, as it is started without untorn [default: that of untorn.toml]
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+
+    /// Where it runs; the current folder if there is none.
+    #[arg(skip)]
+    pub directory: Option<PathBuf>,
+}

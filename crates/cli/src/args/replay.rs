@@ -1,0 +1,41 @@
+//! The arguments of `untorn replay`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Command, directory and environment come from the trace (variables that look like secrets are not kept there and
+come from the current environment). The exit code is that of the program; 3 if the run differs from the recorded
+one, which is then shown at its first point.
+
+Examples:
+  untorn replay run.utr
+  untorn replay untorn-out/report.json 3
+  untorn replay --debug run.utr        waits for a debugger at port 5005")]
+pub struct ReplayArgs {
+    /// The trace, or the report of `untorn check`
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// Which violation of the report
+    #[arg(value_name = "NUMBER")]
+    pub number: Option<u32>,
+
+    /// Keep the trace of the replay
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Wait for a debugger (JDWP) before the program begins
+    #[arg(long)]
+    pub debug: bool,
+
+    /// Port for the debugger
+    #[arg(long, value_name = "PORT", default_value_t = 5005)]
+    pub port: u16,
+
+    /// Print nothing of our own, except a divergence
+    #[arg(long, short)]
+    pub quiet: bool,
+}

@@ -1,0 +1,78 @@
+//! What `untorn compare` is to do.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use untorn_jvm::config::ScopeConfig;
+
+use crate::args::{CompareArgs, StrategyName};
+use crate::config::{Check, duration, initial_seed, source_roots, sources_of};
+use crate::console::{Color, Volume};
+use crate::exit::Result;
+use crate::files::is_dash;
+use crate::methods;
+use crate::project::need_command;
+
+#[derive(Debug)]
+pub struct Compare {
+    pub methods: Vec<StrategyName>,
+    pub out: PathBuf,
+    pub json: Option<PathBuf>,
+    pub color: Color,
+    pub volume: Volume,
+    pub command: Vec<String>,
+    directory: Option<PathBuf>,
+    pub options: untorn_chase::Options,
+    scope: ScopeConfig,
+}
+
+impl Compare {
+    pub fn new(args: CompareArgs) -> Result<Self> {
+        need_command(&args.command)?;
+        let mut methods = Vec::new();
+        for &name in if args.with.is_empty() { StrategyName::value_variants() } else { &args.with }
+        {
+            if !methods.contains(&name) {
+                methods.push(name);
+            }
+        }
+        let mut options = untorn_chase::Options {
+            time: duration(&args.time)?,
+            // Time is the measure here.
+            runs: u32::MAX,
+            sources: sources_of(args.blocks),
+            most_events: args.events.max(1),
+            ..untorn_chase::Options::default()
+        };
+        initial_seed(&mut options, args.seed);
+        let machine = args.json.as_deref().is_some_and(is_dash);
+        let (instrument, exclude, atomic) = (args.instrument, args.exclude, args.atomic);
+        Ok(Self {
+            methods,
+            out: args.out,
+            json: args.json,
+            color: args.color,
+            volume: if args.quiet || machine { Volume::Quiet } else { Volume::Normal },
+            command: args.command,
+            directory: args.directory,
+            options,
+            scope: ScopeConfig { instrument, exclude, atomic },
+        })
+    }
+
+    /// The check that one method is.
+    pub fn check(&self, name: StrategyName, out: &Path) -> Check {
+        let strategy = methods::strategy(name);
+        Check {
+            options: untorn_chase::Options { strategy, ..self.options.clone() },
+            out: out.to_owned(),
+            sources: source_roots(Vec::new()),
+            scope: self.scope.clone(),
+            run_time: None,
+            color: self.color,
+            volume: Volume::Quiet,
+            command: self.command.clone(),
+            directory: self.directory.clone(),
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! `untorn.toml`: what a project wants to be said once. The command line wins over it.
+
+use std::path::{Path, PathBuf};
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use serde::Deserialize;
+
+use crate::args::{BlocksName, CheckArgs, CompareArgs, PolicyName, RecordArgs, StrategyName};
+use crate::console::Console;
+use crate::exit::{Exit, Failure, Result};
+
+/// What the file is called.
+pub const FILE: &str = "untorn.toml";
+
+const TEMPLATE: &str = include_str!("untorn.toml");
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Text {
+    check: CheckTable,
+    record: RecordTable,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct CheckTable {
+    command: Option<Vec<String>>,
+    time: Option<String>,
+    runs: Option<u32>,
+    per_candidate: Option<u32>,
+    explore: Option<u32>,
+    run_time: Option<String>,
+    events: Option<usize>,
+    seed: Option<u64>,
+    with: Option<Vec<StrategyName>>,
+    blocks: Option<BlocksName>,
+    atomic: Option<Vec<String>>,
+    not_atomic: Option<Vec<String>>,
+    instrument: Option<Vec<String>>,
+    exclude: Option<Vec<String>>,
+    out: Option<PathBuf>,
+    source: Option<Vec<PathBuf>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RecordTable {
+    command: Option<Vec<String>>,
+    output: Option<PathBuf>,
+    policy: Option<PolicyName>,
+    seed: Option<u64>,
+    quantum: Option<u64>,
+    atomic: Option<Vec<String>>,
+    instrument: Option<Vec<String>>,
+    exclude: Option<Vec<String>>,
+    patience: Option<u64>,
+}
+
+/// A project's file, read; or an empty one if there is none.
+#[derive(Debug, Default)]
+pub struct Project {
+    text: Text,
+    /// Its folder; empty if that is the current one.
+    folder: PathBuf,
+}
+
+/// Which arguments were on the command line.
+#[derive(Clone, Copy)]
+pub struct Given<'m>(Option<&'m ArgMatches>);
+
+impl<'m> Given<'m> {
+    /// Of the command that was called.
+    pub fn of(matches: &'m ArgMatches) -> Self {
+        Self(matches.subcommand().map(|(_, own)| own))
+    }
+
+    fn has(self, name: &str) -> bool {
+        let source = self.0.and_then(|own| own.value_source(name));
+        source == Some(ValueSource::CommandLine)
+    }
+
+    /// Takes the project's value, unless the command line has one.
+    fn fill<T>(self, name: &str, slot: &mut T, value: Option<T>) {
+        if let Some(value) = value.filter(|_| !self.has(name)) {
+            *slot = value;
+        }
+    }
+}
+
+impl Project {
+    /// The project of the current folder.
+    pub fn find() -> Result<Self> {
+        let here = std::env::current_dir()
+            .map_err(|error| Failure::run(format!("there is no current folder: {error}")))?;
+        match locate(&here) {
+            Some(path) => {
+                let folder = path.parent().filter(|folder| **folder != here);
+                let folder = folder.map(Path::to_owned).unwrap_or_default();
+                let shown = if folder.as_os_str().is_empty() { PathBuf::from(FILE) } else { path };
+                let text = std::fs::read_to_string(&shown)
+                    .map_err(|error| Failure::input(format!("{}: {error}", shown.display())))?;
+                Ok(Self { text: parse(&shown, &text)?, folder })
+            }
+            None => Ok(Self::default()),
+        }
+    }
+
+    pub fn fill_check(&self, args: &mut CheckArgs, given: Given<'_>) {
+        let own = &self.text.check;
+        given.fill("time", &mut args.time, own.time.clone());
+        given.fill("runs", &mut args.runs, own.runs);
+        given.fill("per_candidate", &mut args.per_candidate, own.per_candidate);
+        given.fill("explore", &mut args.explore, own.explore);
+        given.fill("run_time", &mut args.run_time, own.run_time.clone().map(Some));
+        given.fill("events", &mut args.events, own.events);
+        given.fill("seed", &mut args.seed, own.seed);
+        given.fill("with", &mut args.with, own.with.clone());
+        given.fill("blocks", &mut args.blocks, own.blocks);
+        given.fill("atomic", &mut args.atomic, own.atomic.clone());
+        given.fill("not_atomic", &mut args.not_atomic, own.not_atomic.clone());
+        given.fill("instrument", &mut args.instrument, own.instrument.clone());
+        given.fill("exclude", &mut args.exclude, own.exclude.clone());
+        given.fill("out", &mut args.out, own.out.as_ref().map(|path| self.folder.join(path)));
+        let sources = own.source.iter().flatten().map(|path| self.folder.join(path)).collect();
+        given.fill("source", &mut args.source, own.source.as_ref().map(|_| sources));
+        self.fill_command(&mut args.command, &mut args.directory, own.command.as_ref());
+    }
+
+    pub fn fill_compare(&self, args: &mut CompareArgs, given: Given<'_>) {
+        let own = &self.text.check;
+        given.fill("events", &mut args.events, own.events);
+        given.fill("seed", &mut args.seed, own.seed);
+        given.fill("blocks", &mut args.blocks, own.blocks);
+        given.fill("atomic", &mut args.atomic, own.atomic.clone());
+        given.fill("instrument", &mut args.instrument, own.instrument.clone());
+        given.fill("exclude", &mut args.exclude, own.exclude.clone());
+        self.fill_command(&mut args.command, &mut args.directory, own.command.as_ref());
+    }
+
+    pub fn fill_record(&self, args: &mut RecordArgs, given: Given<'_>) {
+        let own = &self.text.record;
+        let output = own.output.as_ref().map(|path| self.folder.join(path));
+        given.fill("output", &mut args.output, output);
+        given.fill("policy", &mut args.policy, own.policy);
+        given.fill("seed", &mut args.seed, own.seed);
+        given.fill("quantum", &mut args.quantum, own.quantum);
+        given.fill("atomic", &mut args.atomic, own.atomic.clone());
+        given.fill("instrument", &mut args.instrument, own.instrument.clone());
+        given.fill("exclude", &mut args.exclude, own.exclude.clone());
+        given.fill("patience", &mut args.patience, own.patience);
+        self.fill_command(&mut args.command, &mut args.directory, own.command.as_ref());
+    }
+
+    /// A command of the project runs in the project's folder; one of the command line where the user is.
+    fn fill_command(
+        &self,
+        command: &mut Vec<String>,
+        directory: &mut Option<PathBuf>,
+        own: Option<&Vec<String>>,
+    ) {
+        if let Some(own) = own.filter(|_| command.is_empty()) {
+            command.clone_from(own);
+            *directory = Some(self.folder.clone()).filter(|folder| !folder.as_os_str().is_empty());
+        }
+    }
+}
+
+/// The file of this folder or of one above it, not above the repository. Without a repository, only this
+/// folder counts: whose file another one would be, nobody knows.
+fn locate(here: &Path) -> Option<PathBuf> {
+    let root = here.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(here);
+    let inside = here.ancestors().take_while(|folder| folder.starts_with(root));
+    inside.map(|folder| folder.join(FILE)).find(|path| path.is_file())
+}
+
+fn parse(path: &Path, text: &str) -> Result<Text> {
+    toml::from_str(text).map_err(|error| {
+        let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or(text));
+        let line = before.lines().count().max(1) + usize::from(before.ends_with('\n'));
+        let message = error.message().lines().collect::<Vec<_>>().join("; ");
+        Failure::input(format!("{}:{line}: {message}", path.display()))
+            .way_out("`untorn init` in an empty folder writes one with every key explained")
+    })
+}
+
+/// The words of a program must come from somewhere.
+pub fn need_command(command: &[String]) -> Result<()> {
+    if command.is_empty() {
+        return Err(Failure::input("which program?").way_out(format!(
+            "write it behind `--`, as in `-- java -cp classes Main`, or as `command` into {FILE}"
+        )));
+    }
+    Ok(())
+}
+
+/// `untorn init`: a file to begin with.
+pub fn init() -> Result<Exit> {
+    use std::io::Write;
+    let cannot = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            Failure::input(format!("{FILE} is there already, and stays as it is"))
+        }
+        _ => Failure::run(format!("cannot write {FILE}: {error}")),
+    };
+    let mut file = std::fs::File::create_new(FILE).map_err(cannot)?;
+    file.write_all(TEMPLATE.as_bytes()).map_err(cannot)?;
+    Console::plain()
+        .say(&format!("wrote {FILE}: put your command into it, then `untorn check`\n"))?;
+    Ok(Exit::Clean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_is_a_project_with_and_without_its_comments() {
+        let here = Path::new(FILE);
+        let empty = parse(here, TEMPLATE).expect("as it is written");
+        assert!(empty.check.command.is_none());
+        let key = |line: &str| {
+            let rest = line.strip_prefix("# ").unwrap_or(line);
+            let name = rest.split(" = ").next().unwrap_or("");
+            let is_key =
+                rest.contains(" = ") && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+            if is_key || line.starts_with('[') { rest.to_owned() } else { String::new() }
+        };
+        let full: Vec<String> = TEMPLATE.lines().map(key).collect();
+        let full = parse(here, &full.join("\n")).expect("with every key");
+        assert!(full.check.command.is_some() && full.check.time.is_some());
+        assert!(full.record.policy.is_some() && full.record.patience.is_some());
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_line() {
+        let error =
+            parse(Path::new(FILE), "[check]\ntime = \"5s\"\ntiem = 3\n").expect_err("no such key");
+        let text = error.to_string();
+        assert!(text.contains("untorn.toml:3: unknown field `tiem`"), "{text}");
+        let error = parse(Path::new(FILE), "[check]\nruns = \"many\"\n").expect_err("no number");
+        assert!(error.to_string().contains("untorn.toml:2: "), "{error}");
+    }
+}

@@ -1,0 +1,158 @@
+//! Candidates of two variables: fields that belong together, changed or looked at one after the other.
+//!
+//! After MUVI (Lu, Park, Hu, Ma, Jiang, Li, Popa, Zhou, *MUVI: automatically inferring multi-variable
+//! access correlations*, SOSP 2007) and the eleven problematic interleavings of atomic sets (Vaziri, Tip,
+//! Dolby, *Associating synchronization constraints with data in an object-oriented language*, POPL 2006).
+//! Six of those are about two variables: one block accesses x and then y, another thread's block accesses both,
+//! and of x one comes first, of y the other one.
+//!
+//! What we changed.
+//! * Two variables belong together if they are parts of one object ([`Objects`]) and each of the two
+//!   blocks accesses both. That is all a single run can show; MUVI counts over a whole program.
+//! * Each access may read or write, as long as the two of x conflict and the two of y do. The published
+//!   patterns have pairs of reads and pairs of writes only. The mixed ones are write skew: *no reader
+//!   there, so write*, while the other one says *no writer there, so read*.
+//! * Only pairs that tell something new, as for one variable: if the block accesses x or y once more
+//!   between the two, and that access conflicts, too, then whatever tears this pair tears a shorter one,
+//!   or one of a single variable.
+//! * The other block lies inside of the pair; if it accesses y first, then it may also end behind it,
+//!   and such a goal is the last one to try.
+//!
+//! Promise: every quadruple of the history (declared blocks) that is unserializable and not redundant in
+//! the above sense belongs to a candidate, unless [`Untried`] counts it. A block that accesses
+//! more than [`scan::WINDOW`] variables of one object between the two is not seen as a pair.
+//! Linear in the trace, but for the number of places that come together at one pair of variables.
+
+mod combine;
+mod scan;
+
+use untorn_trace::{Op, Tables, VarId};
+
+use super::blocks::Blocks;
+use super::{Limits, Sources, Spot, is_shared};
+use crate::facts::Facts;
+use crate::goal::Goal;
+use crate::history::{At, BlockId, History, Origin, ReadFrom};
+use crate::plan::Plan;
+
+/// Which variables are parts of one object.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Objects {
+    /// By variable: its object, if it is a part of one.
+    of: Vec<Option<u32>>,
+}
+
+impl Objects {
+    /// By variable: a number for its object.
+    pub fn new(of: Vec<Option<u32>>) -> Self {
+        Self { of }
+    }
+
+    /// By the names of variables: what stands before the last dot, as in `Account#1.balance`.
+    pub fn by_name(tables: &Tables) -> Self {
+        let mut numbers = rustc_hash::FxHashMap::default();
+        let of = tables.vars.iter().map(|name| {
+            let (object, _) = name.rsplit_once('.')?;
+            let fresh = numbers.len() as u32;
+            Some(*numbers.entry(object.to_owned()).or_insert(fresh))
+        });
+        Self { of: of.collect() }
+    }
+
+    pub fn of(&self, var: VarId) -> Option<u32> {
+        self.of.get(var.index()).copied().flatten()
+    }
+}
+
+/// Four places of the program: a block that accesses two variables, and another one that comes between.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PairCandidate {
+    /// The first access of the torn block, the two of the other thread, the second of the torn block.
+    pub spots: [Spot; 4],
+    /// Which of them write.
+    pub writes: [bool; 4],
+    /// Whether the other thread accesses the variables in the same order.
+    pub same_order: bool,
+    pub origin: Origin,
+    /// The torn block of the first of its instances, and the block that comes between.
+    pub block: BlockId,
+    pub other: BlockId,
+    /// In the order of the torn block.
+    pub vars: [VarId; 2],
+    /// How many quadruples of events match it, in whatever order they happened.
+    pub instances: u64,
+    /// Some of them, to be tried in this order; four events each. The last may have its last two
+    /// events the other way round: see the module.
+    pub goals: Vec<Goal>,
+}
+
+impl PairCandidate {
+    /// Four letters, in the order of the places.
+    pub fn letters(&self) -> String {
+        self.writes.iter().map(|&writes| if writes { 'W' } else { 'R' }).collect()
+    }
+
+    /// Part of a goal that is as good as the whole: all but its last event, which is still to come, and that
+    /// event. Often there is a plan for the part and none for the whole: a thread that has read half of
+    /// a change holds a lock, and what it does next nobody knows. See [`PairCandidate::is_pending`].
+    pub fn early(goal: &Goal) -> Option<(Goal, At)> {
+        let (&last, before) = goal.events.split_last()?;
+        Some((Goal::new(before), last))
+    }
+
+    /// Whether an event that is not in a plan will follow: its thread has not come there, and goes on as
+    /// it did, because it has read what it read. `plan` is one of strength precise or under, where
+    /// only the last read of a thread may differ.
+    pub fn is_pending(history: &History, plan: &Plan, event: At) -> bool {
+        let thread = history.event(event).thread;
+        let own = plan.steps.iter().rposition(|&at| history.event(at).thread == thread);
+        let Some(place) = own else { return true };
+        let last = plan.steps[place];
+        let Op::Read { var, .. } = history.event(last).op else { return last < event };
+        let wrote =
+            |&&at: &&At| matches!(history.event(at).op, Op::Write { var: of, .. } if of == var);
+        let source = plan.steps[..place].iter().rev().find(wrote);
+        let source = source.map_or(ReadFrom::Initial, |&write| ReadFrom::Write(write));
+        let value = match source {
+            ReadFrom::Initial => history.initial(var),
+            ReadFrom::Write(write) => history.event(write).value(),
+        };
+        let same = value.is_some() && value == history.event(last).value();
+        last < event && (same || source == history.read_from(last))
+    }
+}
+
+/// Candidates that are not worth asking about, or were too many.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Untried {
+    /// A lock rules out every instance looked at.
+    pub guarded: u64,
+    /// Forks and joins, or a lock, do.
+    pub ordered: u64,
+    pub left_out: u64,
+}
+
+pub(super) fn find(
+    facts: &Facts<'_>,
+    blocks: &Blocks<'_>,
+    sources: Sources,
+    limits: Limits,
+    objects: &Objects,
+) -> (Vec<PairCandidate>, Untried) {
+    let history = facts.history;
+    let mut shared: Vec<Option<u32>> = (0..history.var_count())
+        .map(VarId::from_index)
+        .map(|var| objects.of(var).filter(|_| is_shared(history, var)))
+        .collect();
+    // An object with a single such variable has no pairs.
+    let most = shared.iter().flatten().max().map_or(0, |&most| most as usize + 1);
+    let mut counts = vec![0_u32; most];
+    shared.iter().flatten().for_each(|&object| counts[object as usize] += 1);
+    for object in &mut shared {
+        *object = object.filter(|&object| counts[object as usize] > 1);
+    }
+    if shared.iter().all(Option::is_none) {
+        return (Vec::new(), Untried::default());
+    }
+    combine::all(facts, &scan::all(facts, blocks, sources, &shared), limits)
+}

@@ -1,0 +1,196 @@
+//! The pairs of accesses of two variables of one object, by places.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use untorn_trace::{Op, ThreadId, VarId};
+
+use crate::candidates::blocks::Blocks;
+use crate::candidates::forward::Forward;
+use crate::candidates::spread::Spread;
+use crate::candidates::{Sources, Spot};
+use crate::facts::Facts;
+use crate::history::{At, BlockId, Origin};
+
+/// Variables of one object that a thread has accessed most recently: the first of a pair is one of these.
+pub const WINDOW: usize = 8;
+
+/// Which accesses of the other thread a pair tells something new about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Foreign {
+    Reads,
+    Writes,
+    Both,
+}
+
+impl Foreign {
+    pub(super) fn includes(self, writes: bool) -> bool {
+        match self {
+            Self::Reads => !writes,
+            Self::Writes => writes,
+            Self::Both => true,
+        }
+    }
+}
+
+/// What pairs of a group have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Kind {
+    /// In the order of the two accesses.
+    pub(super) vars: [VarId; 2],
+    pub(super) spots: [Spot; 2],
+    pub(super) writes: [bool; 2],
+    pub(super) foreign: [Foreign; 2],
+    pub(super) origin: Origin,
+    /// No lock around both, or a declared block: it can be torn. Else it may only come between.
+    pub(super) is_torn: bool,
+}
+
+/// An instance.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Instance {
+    pub(super) first: At,
+    pub(super) second: At,
+    pub(super) block: BlockId,
+}
+
+/// A thread's pairs of a group.
+#[derive(Clone, Debug)]
+pub(super) struct Sample {
+    pub(super) thread: ThreadId,
+    pub(super) pairs: Spread<Instance>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub(super) kind: Kind,
+    pub(super) samples: Vec<Sample>,
+}
+
+/// A thread's last accesses of a variable.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    var: VarId,
+    last: At,
+    writes: bool,
+    write: Option<At>,
+}
+
+struct Scan<'a, 'h> {
+    facts: &'a Facts<'h>,
+    blocks: &'a Blocks<'h>,
+    sources: Sources,
+    forward: Forward,
+    /// By thread and object, the most recent first.
+    recent: FxHashMap<(ThreadId, u32), SmallVec<[Recent; WINDOW]>>,
+    known: FxHashMap<Kind, usize>,
+    groups: Vec<Group>,
+}
+
+/// All groups, in the order of their first member. `objects` by variable: those that count.
+pub(super) fn all(
+    facts: &Facts<'_>,
+    blocks: &Blocks<'_>,
+    sources: Sources,
+    objects: &[Option<u32>],
+) -> Vec<Group> {
+    let mut scan = Scan {
+        facts,
+        blocks,
+        sources,
+        forward: Forward::default(),
+        recent: FxHashMap::default(),
+        known: FxHashMap::default(),
+        groups: Vec::new(),
+    };
+    let accesses = || {
+        facts.history.all().filter_map(|at| match facts.history.event(at).op {
+            Op::Read { var, .. } => objects[var.index()].map(|object| (at, var, false, object)),
+            Op::Write { var, .. } => objects[var.index()].map(|object| (at, var, true, object)),
+            _ => None,
+        })
+    };
+    if sources == Sources::All {
+        accesses().for_each(|(at, var, ..)| scan.forward.add(facts, (at, var)));
+    }
+    for (at, var, writes, object) in accesses() {
+        scan.access(at, var, writes, object);
+    }
+    scan.groups
+}
+
+impl Scan<'_, '_> {
+    fn access(&mut self, at: At, var: VarId, writes: bool, object: u32) {
+        let thread = self.facts.thread(at);
+        let mut recent = self.recent.remove(&(thread, object)).unwrap_or_default();
+        let place = recent.iter().position(|recent| recent.var == var);
+        let own = place.map(|place| recent.remove(place));
+        for other in &recent {
+            let last = (other.last, if other.writes { Foreign::Both } else { Foreign::Writes });
+            // A write with a read behind it: only for who reads does it matter more.
+            let write = other.write.filter(|_| !other.writes).map(|at| (at, Foreign::Reads));
+            for (first, foreign) in std::iter::once(last).chain(write) {
+                let Some(of_second) = second(own, first, writes) else { continue };
+                self.pair((first, other.var), (at, var), [foreign, of_second]);
+            }
+        }
+        let write = if writes { Some(at) } else { own.and_then(|own| own.write) };
+        recent.truncate(WINDOW - 1);
+        recent.insert(0, Recent { var, last: at, writes, write });
+        self.recent.insert((thread, object), recent);
+    }
+
+    fn pair(&mut self, first: (At, VarId), second: (At, VarId), foreign: [Foreign; 2]) {
+        let (facts, history) = (self.facts, self.facts.history);
+        let own = self.blocks.transaction(first.0);
+        let declared = own.filter(|_| own == self.blocks.transaction(second.0));
+        let (block, origin) = match declared {
+            Some(block) => (block, Origin::Declared),
+            None if self.sources == Sources::All => {
+                let activation = self.forward.activation(facts, self.blocks, first, second);
+                let Some(block) = activation else { return };
+                (block, Origin::Inferred)
+            }
+            None => return,
+        };
+        let both = [first, second];
+        let kind = Kind {
+            vars: both.map(|(_, var)| var),
+            spots: both.map(|(at, var)| Spot::of(history, at, var)),
+            writes: both.map(|(at, _)| matches!(history.event(at).op, Op::Write { .. })),
+            foreign,
+            origin,
+            is_torn: declared.is_some() || !facts.is_one_section(first.0, second.0),
+        };
+        let new = self.groups.len();
+        let index = *self.known.entry(kind).or_insert(new);
+        if index == new {
+            self.groups.push(Group { kind, samples: Vec::new() });
+        }
+        let instance = Instance { first: first.0, second: second.0, block };
+        self.groups[index].add(facts.thread(first.0), instance);
+    }
+}
+
+/// What an access behind `first` tells something new about; `own` are the last accesses of its
+/// variable before it.
+fn second(own: Option<Recent>, first: At, writes: bool) -> Option<Foreign> {
+    let is_between = |at: At| at > first;
+    match own {
+        Some(own) if is_between(own.last) => {
+            let new = writes && !own.write.is_some_and(is_between);
+            new.then_some(Foreign::Reads)
+        }
+        _ => Some(if writes { Foreign::Both } else { Foreign::Writes }),
+    }
+}
+
+impl Group {
+    fn add(&mut self, thread: ThreadId, instance: Instance) {
+        let place = self.samples.iter().position(|sample| sample.thread == thread);
+        let place = place.unwrap_or_else(|| {
+            self.samples.push(Sample { thread, pairs: Spread::default() });
+            self.samples.len() - 1
+        });
+        self.samples[place].pairs.push(instance);
+    }
+}

@@ -1,0 +1,70 @@
+//! JUnit XML, as CI systems read it: a violation is a failed test case, a prediction that was not
+//! reached a skipped one. A report without findings has one case that passed, because a file
+//! without cases reads as "nothing ran".
+
+use crate::model::Report;
+use crate::story::{Status, Story, stories};
+use crate::text::xml;
+
+pub fn render(report: &Report) -> String {
+    let all = stories(report);
+    let failures = all.iter().filter(|story| story.status == Status::Confirmed).count();
+    let time = report.check.as_ref().map_or(0, |check| check.milliseconds) as f64 / 1000.0;
+    let skipped = all.len() - failures;
+    let counts = format!(
+        "tests=\"{}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\" time=\"{time:.3}\"",
+        all.len().max(1)
+    );
+    let mut out = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n  <testsuite name=\"untorn\" {counts}>\n"
+    );
+    if all.is_empty() {
+        out.push_str(
+            "    <testcase classname=\"untorn\" name=\"no torn block was found\" time=\"0\"/>\n",
+        );
+    }
+    for story in &all {
+        out.push_str(&case(story));
+    }
+    out + "  </testsuite>\n</testsuites>\n"
+}
+
+fn case(story: &Story) -> String {
+    let class = if story.class.is_empty() { "untorn" } else { &story.class };
+    // CI systems follow a case by its name: it must not change when another finding comes before it.
+    let of = story.variables.first().map_or_else(String::new, |v| format!(" of {}", v.name));
+    let name = format!("{} is atomic ({}{of})", story.block, story.kind.to_lowercase());
+    let head =
+        format!("    <testcase classname=\"{}\" name=\"{}\" time=\"0\">\n", xml(class), xml(&name));
+    let body = match story.status {
+        Status::Confirmed => {
+            let mut text: Vec<String> = vec![story.dek.clone(), String::new()];
+            for row in story.rows.iter().filter(|row| row.step.is_some()) {
+                text.push(format!(
+                    "{:>3}  {}  {}",
+                    row.step.unwrap_or_default(),
+                    row.text,
+                    row.place
+                ));
+            }
+            text.push(String::new());
+            text.extend(story.proof.iter().cloned());
+            if !story.replay.command.is_empty() {
+                text.push(format!("replay: {}", story.replay.command));
+            }
+            let lines: Vec<String> = text.iter().map(|line| xml(line.trim_end())).collect();
+            format!(
+                "      <failure type=\"{}\" message=\"{}\">{}</failure>\n",
+                xml(story.kind),
+                xml(&story.title()),
+                lines.join("\n")
+            )
+        }
+        Status::Predicted | Status::Undecided => {
+            let why =
+                story.notice.as_ref().map_or(story.gist.as_str(), |notice| notice.text.as_str());
+            format!("      <skipped message=\"{}\"/>\n", xml(why))
+        }
+    };
+    format!("{head}{body}    </testcase>\n")
+}

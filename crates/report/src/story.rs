@@ -1,0 +1,396 @@
+//! A finding as a story: every word, row and number that a reader gets to see, made once from the
+//! model. The page, Markdown, SARIF and `untorn explain` tell the same story in their own way.
+//!
+//! Nothing here guesses. What a thread "would have read" is computed from the values of the scene and
+//! left open where it depends on code that was not run that way.
+
+mod evidence;
+mod fixes;
+mod headline;
+mod predicted;
+mod rows;
+mod sentences;
+mod serial;
+
+use serde::Serialize;
+
+use crate::model::{Finding, Report, Why};
+use crate::text::ellipsis;
+
+pub use fixes::Fix;
+pub use rows::{Kind, Row};
+pub use serial::{Cell, Order, SerialOrders};
+
+/// How sure it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// It happened.
+    Confirmed,
+    /// It may be possible, and did not happen.
+    Predicted,
+    /// Nobody decided it.
+    Undecided,
+}
+
+/// Text, in the colour of a thread where it names one.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Span {
+    pub text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lane: Option<usize>,
+}
+
+/// A command to copy.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Card {
+    pub title: String,
+    pub command: String,
+    pub note: String,
+}
+
+/// A paragraph with a title.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Notice {
+    pub title: String,
+    pub text: String,
+}
+
+/// A thread of the picture; the torn one comes first.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Lane {
+    pub name: String,
+    /// Its block without the class, or empty.
+    pub block: String,
+    pub file: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Variable {
+    /// As a person calls it.
+    pub name: String,
+    pub full: String,
+    pub before: Option<String>,
+}
+
+/// A transaction in the graph.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Node {
+    pub name: String,
+    pub block: String,
+    pub lane: usize,
+}
+
+/// From node `i` to the next one.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Link {
+    /// `read → write`.
+    pub kind: String,
+    pub because: String,
+    /// Its rows in the picture, if both are there.
+    pub rows: Option<[usize; 2]>,
+}
+
+/// A part of the torn block in which another thread ran: from one switch to the other.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Rip {
+    pub from: usize,
+    pub to: usize,
+    /// What the torn thread still takes for true, and the row beside which it is said.
+    pub belief: String,
+    pub row: usize,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Story {
+    pub number: u32,
+    pub status: Status,
+    /// `RWW`, or empty.
+    pub pattern: String,
+    /// `Lost update`.
+    pub kind: &'static str,
+    pub block: String,
+    pub class: String,
+    pub labels: Vec<String>,
+    pub headline: Vec<Span>,
+    pub dek: String,
+    /// The gist in a few words, for lists.
+    pub gist: String,
+    pub replay: Card,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notice: Option<Notice>,
+    pub lanes: Vec<Lane>,
+    pub variables: Vec<Variable>,
+    pub rows: Vec<Row>,
+    pub rips: Vec<Rip>,
+    pub nodes: Vec<Node>,
+    pub links: Vec<Link>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub orders: Option<SerialOrders>,
+    /// Why no serial order explains it, a sentence each.
+    pub proof: Vec<String>,
+    pub fixes: Vec<Fix>,
+    /// Names and values.
+    pub evidence: Vec<(String, String)>,
+}
+
+impl Story {
+    /// The headline without colours.
+    pub fn title(&self) -> String {
+        self.headline.iter().map(|span| span.text.as_str()).collect()
+    }
+
+    /// Whether the reader gets a picture.
+    pub fn has_picture(&self) -> bool {
+        !self.rows.is_empty()
+    }
+}
+
+/// The stories of a report: what happened first, then what was not reached.
+pub fn stories(report: &Report) -> Vec<Story> {
+    let mut all: Vec<Story> =
+        report.findings().map(|finding| story(finding, report.check.as_ref())).collect();
+    let mut number = all.iter().map(|story| story.number).max().unwrap_or(0);
+    for unreached in report.check.iter().flat_map(|check| &check.unreached) {
+        number += 1;
+        all.push(predicted::story(unreached, number, report.check.as_ref()));
+    }
+    for trace in &report.traces {
+        if trace.verdict == crate::model::Verdict::Undecided {
+            number += 1;
+            all.push(predicted::undecided(trace, number));
+        }
+    }
+    all
+}
+
+/// The story of one finding.
+pub fn story(finding: &Finding, check: Option<&crate::model::CheckFacts>) -> Story {
+    let plot = Plot::new(finding);
+    let rows = rows::rows(&plot);
+    let orders = serial::orders(&plot);
+    let refuted = finding.refuted().next();
+    let block = refuted.or_else(|| finding.transactions.first()?.blocks.first());
+    let block = block.map_or_else(String::new, |block| block.name.clone());
+    let (class, _) = split_block(&block);
+    Story {
+        number: finding.number,
+        status: Status::Confirmed,
+        pattern: plot.pattern.clone(),
+        kind: headline::kind(&plot),
+        class: class.to_owned(),
+        labels: headline::labels(finding),
+        headline: headline::headline(&plot),
+        dek: headline::dek(&plot),
+        gist: headline::gist(&plot),
+        replay: evidence::replay(finding),
+        notice: None,
+        lanes: plot.lanes.clone(),
+        variables: plot.variables.clone(),
+        rips: rows::rips(&plot, &rows),
+        nodes: nodes(&plot),
+        links: links(&plot, &rows),
+        proof: evidence::proof(&plot),
+        orders,
+        fixes: fixes::fixes(&plot),
+        evidence: evidence::evidence(&plot, check),
+        rows,
+        block,
+    }
+}
+
+/// Threads beside those of the cycle get a lane up to this many.
+const MOST_LANES: usize = 6;
+
+/// What all parts of a story need to know of a finding.
+struct Plot<'a> {
+    finding: &'a Finding,
+    lanes: Vec<Lane>,
+    variables: Vec<Variable>,
+    pattern: String,
+    /// The three accesses of the pattern, as indices into the operations of the finding.
+    keys: Vec<usize>,
+}
+
+impl<'a> Plot<'a> {
+    fn new(finding: &'a Finding) -> Self {
+        let mut lanes: Vec<Lane> = Vec::new();
+        for own in &finding.transactions {
+            if lanes.iter().any(|lane| lane.name == own.thread) {
+                continue;
+            }
+            let block = own.blocks.first().map_or("", |block| split_block(&block.name).1);
+            let places = finding.operations.iter().filter(|op| op.thread == own.thread);
+            let file = places.filter_map(|op| crate::scene::split_place(&op.place)).next();
+            lanes.push(Lane {
+                name: own.thread.clone(),
+                block: block.to_owned(),
+                file: file.map_or_else(String::new, |(file, _)| file.to_owned()),
+            });
+        }
+        // Others who touched the same variables meanwhile are no part of the cycle, but of the picture.
+        for step in finding.scene.iter().flat_map(|scene| &scene.steps) {
+            let thread = &step.operation.thread;
+            if lanes.len() < MOST_LANES && lanes.iter().all(|lane| lane.name != *thread) {
+                lanes.push(Lane {
+                    name: thread.clone(),
+                    block: String::new(),
+                    file: String::new(),
+                });
+            }
+        }
+        let variables = variables(finding);
+        let (pattern, keys) = pattern(finding);
+        Self { finding, lanes, variables, pattern, keys }
+    }
+
+    fn lane(&self, thread: &str) -> Option<usize> {
+        self.lanes.iter().position(|lane| lane.name == thread)
+    }
+
+    fn variable(&self, name: &str) -> Option<usize> {
+        self.variables.iter().position(|variable| variable.full == name)
+    }
+
+    /// The three accesses of a pattern on one variable.
+    fn three(&self) -> Option<[&'a crate::Operation; 3]> {
+        match self.keys.as_slice() {
+            &[a, b, c] if !self.pattern.is_empty() => {
+                Some([a, b, c].map(|index| &self.finding.operations[index]))
+            }
+            _ => None,
+        }
+    }
+
+    /// The short name of the variable that the three accesses share.
+    fn key_variable(&self) -> String {
+        let name = self.three().map_or("", |[first, ..]| first.target.as_str());
+        short_variable(name).to_owned()
+    }
+}
+
+fn variables(finding: &Finding) -> Vec<Variable> {
+    let variable = |name: &str, before: Option<String>| Variable {
+        name: short_variable(name).to_owned(),
+        full: name.to_owned(),
+        before,
+    };
+    if let Some(scene) = &finding.scene {
+        return scene.variables.iter().map(|v| variable(&v.name, v.before.clone())).collect();
+    }
+    let mut all: Vec<Variable> = Vec::new();
+    for operation in &finding.operations {
+        use crate::Action::{Read, Write};
+        let is_access = matches!(operation.action, Read | Write);
+        if is_access && all.iter().all(|known| known.full != operation.target) {
+            // Before the first step there was what the first step read.
+            let before = operation.value.clone().filter(|_| operation.action == Read);
+            all.push(variable(&operation.target, before));
+        }
+    }
+    all
+}
+
+/// The letters of the three accesses and where they are; without letters, the ends of the edges.
+fn pattern(finding: &Finding) -> (String, Vec<usize>) {
+    let edges = &finding.edges;
+    if let [first, second] = edges.as_slice()
+        && first.to == second.from
+        && [first, second].iter().all(|edge| edge.why == Why::Variable)
+    {
+        let keys = telling(finding, [first.from, first.to, second.to]).to_vec();
+        let letter = |&index: &usize| match finding.operations[index].action {
+            crate::Action::Read => 'R',
+            crate::Action::Write => 'W',
+            _ => '?',
+        };
+        let letters: String = keys.iter().map(letter).collect();
+        return (letters, keys);
+    }
+    let mut keys: Vec<usize> = edges.iter().flat_map(|edge| [edge.from, edge.to]).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    (String::new(), keys)
+}
+
+/// The torn thread may have written the variable itself between the three accesses. What a later
+/// read returned is then its own doing, so the story is told with the accesses that decided it.
+fn telling(finding: &Finding, [first, second, third]: [usize; 3]) -> [usize; 3] {
+    let operations = &finding.operations;
+    if operations[third].action != crate::Action::Read || !(first < second && second < third) {
+        return [first, second, third];
+    }
+    let own = |&index: &usize| {
+        let operation = &operations[index];
+        operation.action == crate::Action::Write
+            && operation.thread == operations[first].thread
+            && operation.target == operations[first].target
+    };
+    let last = (second + 1..third).find(own).unwrap_or(third);
+    let start =
+        if last == third { (first + 1..second).rev().find(own).unwrap_or(first) } else { first };
+    [start, second, last]
+}
+
+fn nodes(plot: &Plot<'_>) -> Vec<Node> {
+    let transactions = plot.finding.transactions.iter();
+    let node = |own: &crate::Transaction| Node {
+        name: own.thread.clone(),
+        block: own.blocks.first().map_or("", |block| split_block(&block.name).1).to_owned(),
+        lane: plot.lane(&own.thread).unwrap_or(0),
+    };
+    transactions.map(node).collect()
+}
+
+fn links(plot: &Plot<'_>, rows: &[Row]) -> Vec<Link> {
+    let operations = &plot.finding.operations;
+    let row = |index: usize| rows.iter().position(|row| row.at == Some(operations[index].at));
+    let link = |edge: &crate::Edge| {
+        let (from, to) = (&operations[edge.from], &operations[edge.to]);
+        let because = headline::because(from, to, edge.why).unwrap_or_else(|| edge.because.clone());
+        Link {
+            kind: format!("{} → {}", from.action.verb(), to.action.verb()),
+            because,
+            rows: row(edge.from).zip(row(edge.to)).map(|(a, b)| [a, b]),
+        }
+    };
+    if let [a, b, c] = plot.keys[..]
+        && !plot.pattern.is_empty()
+    {
+        // The same edges, between the accesses that the story is told with.
+        let edge = |from, to| {
+            let because = crate::words::because(&operations[from], &operations[to], Why::Variable);
+            crate::Edge { from, to, why: Why::Variable, because, closing: false }
+        };
+        return [edge(a, b), edge(b, c)].iter().map(link).collect();
+    }
+    plot.finding.edges.iter().map(link).collect()
+}
+
+/// `com.acme.Account` and `withdraw`; a name without a dot is all method.
+pub(crate) fn split_block(name: &str) -> (&str, &str) {
+    // Labels may end in an explanation, as in `A.write (synchronized)`.
+    let bare = name.split(" (").next().unwrap_or(name);
+    match bare.rsplit_once('.') {
+        Some((class, method)) if !class.is_empty() && !method.is_empty() => (class, method),
+        _ => ("", bare),
+    }
+}
+
+/// `withdraw` of `com.acme.Account.withdraw`.
+pub fn method(block: &str) -> &str {
+    split_block(block).1
+}
+
+/// `balance` of `Account#1.balance`.
+pub(crate) fn short_variable(name: &str) -> &str {
+    match name.rsplit_once('.') {
+        Some((_, field)) if !field.is_empty() => field,
+        _ => name,
+    }
+}
+
+/// A value in a sentence: whole if it is short.
+pub(crate) fn short_value(value: Option<&str>) -> Option<String> {
+    value.map(|value| ellipsis(value, 24))
+}

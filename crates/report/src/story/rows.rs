@@ -1,0 +1,317 @@
+//! The rows of the picture, from the first begin to the visible effect.
+
+use serde::Serialize;
+
+use super::{Plot, Rip, sentences, short_value, short_variable};
+use crate::model::{Finding, SceneStep};
+use crate::operation::{Action, Operation};
+use crate::scene::split_place;
+use crate::text::ellipsis;
+
+/// Fewer hidden events than this are not worth a row.
+const FEWEST_HIDDEN: u64 = 12;
+
+/// Above this many rows only what is close to a key access is shown.
+const MOST_ROWS: usize = 40;
+const AROUND_KEYS: usize = 3;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    Begin,
+    Read,
+    Write,
+    /// A lock, a fork, a call.
+    Other,
+    End,
+    /// Events that are not shown.
+    Gap,
+    /// Another thread goes on; the lane is that of the other thread.
+    Switch,
+    Effect,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Row {
+    pub kind: Kind,
+    pub lane: usize,
+    /// Steps are counted from 1; gaps and switches are no steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<u32>,
+    /// The position in the trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<u64>,
+    /// The transaction it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<usize>,
+    /// What happens, as a sentence.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// The name of a block, the kind of an operation, the number of hidden events.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub label: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variable: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// An access that makes the violation.
+    #[serde(skip_serializing_if = "is_false")]
+    pub key: bool,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub place: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<String>,
+    /// The open calls, the innermost last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
+    /// A write that was overwritten before anybody read it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub lost: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl Row {
+    pub(super) fn new(kind: Kind, lane: usize) -> Self {
+        Self {
+            kind,
+            lane,
+            step: None,
+            at: None,
+            node: None,
+            text: String::new(),
+            label: String::new(),
+            variable: None,
+            value: None,
+            key: false,
+            place: String::new(),
+            locks: Vec::new(),
+            calls: Vec::new(),
+            lost: false,
+        }
+    }
+}
+
+pub fn rows(plot: &Plot<'_>) -> Vec<Row> {
+    let steps = steps(plot.finding);
+    let mut rows: Vec<Row> = Vec::new();
+    let mut running = None;
+    for (index, step) in steps.iter().enumerate() {
+        let operation = &step.operation;
+        let Some(lane) = plot.lane(&operation.thread) else { continue };
+        if running.is_some_and(|last| last != lane) {
+            rows.push(switch(plot, lane));
+        }
+        running = Some(lane);
+        if step.hidden >= FEWEST_HIDDEN && operation.action != Action::Begin {
+            rows.push(gap(
+                lane,
+                step.hidden,
+                "events",
+                "touch none of the variables of this finding",
+            ));
+        }
+        rows.push(row(plot, &steps, index, lane));
+    }
+    mark_lost(&mut rows);
+    let mut rows = fold(rows);
+    for effect in plot.finding.evidence.iter().flat_map(|evidence| &evidence.effects).take(2) {
+        let mut row = Row::new(Kind::Effect, 0);
+        row.label = effect.clone();
+        row.text = super::headline::said(effect);
+        rows.push(row);
+    }
+    number(&mut rows);
+    rows
+}
+
+pub(super) fn number(rows: &mut [Row]) {
+    let numbered = rows.iter_mut().filter(|row| !matches!(row.kind, Kind::Gap | Kind::Switch));
+    for (row, number) in numbered.zip(1..) {
+        row.step = Some(number);
+    }
+}
+
+pub(super) fn switch(plot: &Plot<'_>, lane: usize) -> Row {
+    let mut row = Row::new(Kind::Switch, lane);
+    row.label = format!("switch to {}", ellipsis(&plot.lanes[lane].name, 18));
+    row
+}
+
+fn gap(lane: usize, count: u64, noun: &str, why: &str) -> Row {
+    let mut row = Row::new(Kind::Gap, lane);
+    row.label = format!("⋯ {} {noun}", crate::words::number(count));
+    row.text = format!("{} {noun} {why}", crate::words::number(count));
+    row
+}
+
+/// The steps of the scene; without one, the operations and the ends of their blocks.
+fn steps(finding: &Finding) -> Vec<SceneStep> {
+    if let Some(scene) = &finding.scene {
+        return scene.steps.clone();
+    }
+    let bare = |operation: Operation| SceneStep {
+        operation,
+        class: String::new(),
+        method: String::new(),
+        holds: Vec::new(),
+        stack: Vec::new(),
+        hidden: 0,
+    };
+    let mut steps: Vec<SceneStep> = finding.operations.iter().cloned().map(bare).collect();
+    for (node, own) in finding.transactions.iter().enumerate() {
+        let Some(block) = own.blocks.first() else { continue };
+        for (at, action) in [(Some(block.begin), Action::Begin), (block.end, Action::End)] {
+            let Some(at) = at.filter(|at| steps.iter().all(|step| step.operation.at != *at)) else {
+                continue;
+            };
+            steps.push(bare(Operation {
+                at,
+                thread: own.thread.clone(),
+                transaction: Some(node),
+                place: block.place.clone(),
+                action,
+                target: block.name.clone(),
+                value: None,
+                manner: None,
+            }));
+        }
+    }
+    steps.sort_by_key(|step| step.operation.at);
+    steps
+}
+
+fn row(plot: &Plot<'_>, steps: &[SceneStep], index: usize, lane: usize) -> Row {
+    let step = &steps[index];
+    let operation = &step.operation;
+    let kind = match operation.action {
+        Action::Read => Kind::Read,
+        Action::Write => Kind::Write,
+        Action::Begin => Kind::Begin,
+        Action::End => Kind::End,
+        _ => Kind::Other,
+    };
+    let mut row = Row::new(kind, lane);
+    row.at = Some(operation.at);
+    row.node = operation.transaction;
+    let place = plot.finding.operations.iter().position(|op| op.at == operation.at);
+    row.key = place.is_some_and(|place| plot.keys.contains(&place));
+    row.text = sentences::sentence(plot, steps, index);
+    row.label = match kind {
+        Kind::Begin | Kind::End => super::split_block(&operation.target).1.to_owned(),
+        _ => operation.action.verb().to_owned(),
+    };
+    if matches!(kind, Kind::Read | Kind::Write) {
+        row.variable = plot.variable(&operation.target);
+        row.value = operation.value.clone();
+    } else if kind == Kind::Other {
+        row.label = format!("{} {}", operation.action.verb(), short_variable(&operation.target));
+    }
+    if split_place(&operation.place).is_some() || !operation.place.is_empty() {
+        row.place.clone_from(&operation.place);
+    }
+    row.locks.clone_from(&step.holds);
+    row.calls.clone_from(&step.stack);
+    row
+}
+
+/// A value that the next access replaces was seen by nobody.
+fn mark_lost(rows: &mut [Row]) {
+    for index in 0..rows.len() {
+        if rows[index].kind != Kind::Write {
+            continue;
+        }
+        let next = rows[index + 1..]
+            .iter()
+            .find(|row| row.variable.is_some() && row.variable == rows[index].variable);
+        rows[index].lost =
+            next.is_some_and(|next| next.kind == Kind::Write && next.lane != rows[index].lane);
+    }
+}
+
+/// Keeps what is close to key accesses, and begins and ends; the rest becomes gaps.
+fn fold(rows: Vec<Row>) -> Vec<Row> {
+    if rows.len() <= MOST_ROWS {
+        return rows;
+    }
+    let keys: Vec<usize> = (0..rows.len()).filter(|&index| rows[index].key).collect();
+    let is_close = |index: usize| keys.iter().any(|&key| key.abs_diff(index) <= AROUND_KEYS);
+    let last = rows.len() - 1;
+    let mut out: Vec<Row> = Vec::new();
+    let mut folded = 0;
+    let mut lane = 0;
+    for (index, row) in rows.into_iter().enumerate() {
+        let outline = matches!(row.kind, Kind::Begin | Kind::End | Kind::Switch) && keys.len() < 12;
+        if is_close(index) || (index == 0 || index == last) || (outline && out.len() < MOST_ROWS) {
+            if folded > 0 {
+                out.push(gap(
+                    lane,
+                    folded,
+                    "steps",
+                    "are folded: they are not part of the conflict",
+                ));
+            }
+            folded = 0;
+            out.push(row);
+        } else {
+            folded += 1;
+            lane = row.lane;
+        }
+    }
+    out
+}
+
+/// Where the block of the first transaction is torn.
+pub fn rips(plot: &Plot<'_>, rows: &[Row]) -> Vec<Rip> {
+    if !plot.finding.transactions.first().is_some_and(|own| own.blamed) {
+        return Vec::new();
+    }
+    rips_of(rows, &plot.variables.iter().map(|v| v.name.clone()).collect::<Vec<_>>())
+}
+
+pub(super) fn rips_of(rows: &[Row], variables: &[String]) -> Vec<Rip> {
+    let own: Vec<usize> = (0..rows.len())
+        .filter(|&index| rows[index].node == Some(0) && rows[index].lane == 0)
+        .collect();
+    let mut rips = Vec::new();
+    for pair in own.windows(2) {
+        let &[before, after] = pair else { continue };
+        let between = before + 1..after;
+        let Some(intruder) = between.clone().find(|&row| rows[row].key && rows[row].lane != 0)
+        else {
+            continue;
+        };
+        let is_switch = |row: &usize| rows[*row].kind == Kind::Switch;
+        let (Some(from), Some(to)) =
+            (between.clone().find(is_switch), between.clone().rev().find(is_switch))
+        else {
+            continue;
+        };
+        let belief = belief(&rows[..=before], &rows[intruder], variables);
+        rips.push(Rip { from, to, belief, row: intruder });
+    }
+    rips
+}
+
+fn belief(before: &[Row], intruder: &Row, variables: &[String]) -> String {
+    let same = |row: &&Row| {
+        row.node == Some(0) && row.variable.is_some() && row.variable == intruder.variable
+    };
+    let last = before.iter().rev().find(same);
+    let name = intruder.variable.and_then(|index| variables.get(index)).map_or("", String::as_str);
+    let name = ellipsis(name, 14);
+    match (last, intruder.kind) {
+        (Some(_), Kind::Read) => "not finished yet".to_owned(),
+        (Some(row), _) => match short_value(row.value.as_deref()) {
+            Some(value) if row.kind == Kind::Read => {
+                format!("still holds {name} = {}", ellipsis(&value, 12))
+            }
+            Some(value) => format!("expects {name} = {}", ellipsis(&value, 12)),
+            None => format!("still relies on {name}"),
+        },
+        (None, _) => "torn here".to_owned(),
+    }
+}

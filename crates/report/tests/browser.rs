@@ -1,0 +1,221 @@
+//! The page in a real Chromium: filters, steps, keys, themes, sizes, a thousand findings, hostile
+//! names. Pictures are left in the target folder for whoever wants to look.
+
+#[path = "browser/chromium.rs"]
+mod chromium;
+mod pages;
+#[expect(dead_code, reason = "the other tests use the rest")]
+mod samples;
+
+use std::path::Path;
+
+use serde_json::json;
+use untorn_report::html;
+
+use chromium::Browser;
+
+/// One browser, one page after the other: starting it takes longer than all the rest.
+#[test]
+fn the_page_in_a_real_browser() {
+    let mut browser = Browser::start(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser"));
+    browser.size(1440, 900);
+    browser.look("light", "screen");
+    steps_and_keys(&mut browser);
+    filters_and_search(&mut browser);
+    looks(&mut browser);
+    kinds(&mut browser);
+    a_thousand(&mut browser);
+    hostile_names(&mut browser);
+    nothing_found(&mut browser);
+    assert_eq!(browser.complaints, Vec::<String>::new(), "the page complained");
+}
+
+fn steps_and_keys(browser: &mut Browser) {
+    browser.open(&html::render(&pages::all_kinds()), "");
+    assert_eq!(
+        browser.text("h1"),
+        "Bob’s balance of 50 is lost: Alice overwrote it with 70, still knowing only 100."
+    );
+    assert_eq!(browser.count("h1"), 1);
+    assert_eq!(browser.text(".where"), "Step 7 of 9", "it opens at the moment of the tear");
+    assert_eq!(
+        browser.get("document.querySelector('.middle svg').textContent.includes('still holds')"),
+        json!(true)
+    );
+    // The whole stage is in sight without scrolling.
+    let bottom = browser.get("document.querySelector('.stage').getBoundingClientRect().bottom");
+    assert!(bottom.as_f64().is_some_and(|bottom| bottom <= 960.0), "the stage ends at {bottom}");
+    browser.picture("bank-light.png", false);
+    browser.key("ArrowLeft");
+    assert_eq!(browser.text(".where"), "Step 6 of 9");
+    assert_eq!(browser.get("location.hash"), json!("#f=1&step=6"));
+    browser.key("2");
+    assert_eq!(browser.text(".where"), "Step 5 of 9");
+    assert_eq!(browser.text(".what"), "Bob writes 50 to balance. Alice still holds 100.");
+    assert_eq!(browser.text(".memory b"), "50");
+    assert!(browser.text(".left .facts").contains("stale"), "what Alice read is stale now");
+    assert_eq!(browser.text(".right .at span"), "9", "Bob is at line 9");
+    assert_eq!(browser.text(".left .state"), "paused at 5");
+    browser.key("1");
+    assert_eq!(browser.text(".where"), "Step 2 of 9");
+    browser.get("document.querySelector('.hit[aria-current]').focus()");
+    browser.key("End");
+    assert_eq!(browser.text(".where"), "Step 9 of 9");
+    browser.key("ArrowUp");
+    assert_eq!(browser.text(".where"), "Step 8 of 9");
+    browser.get("document.querySelector('.slide input').focus()");
+    browser.key("Home");
+    assert_eq!(browser.text(".where"), "Step 1 of 9");
+    assert_eq!(
+        browser.get("document.querySelector('.slide input').getAttribute('aria-valuetext')"),
+        json!("Alice enters withdraw.")
+    );
+    browser.key("j");
+    browser.until("document.querySelector('.item[aria-current]').textContent.includes('Set.add')");
+    browser.key("k");
+    browser.until("document.querySelector('.item[aria-current]').textContent.includes('withdraw')");
+    browser.key("?");
+    assert_eq!(browser.count("dialog[open]"), 1);
+    browser.key("Escape");
+    assert_eq!(browser.count("dialog[open]"), 0);
+    quick_step(browser);
+}
+
+/// The quickest of some steps, layout included: the machine has other things to do as well.
+fn quick_step(browser: &mut Browser) {
+    let step = browser.get(
+        "Math.min(...['previous', 'next', 'previous', 'next', 'previous', 'next'].map(name => { \
+         const t = performance.now(); document.querySelector('.step.' + name).click(); \
+         document.body.offsetHeight; return performance.now() - t; }))",
+    );
+    assert!(step.as_f64().is_some_and(|ms| ms < 50.0), "a step took {step} ms");
+}
+
+fn filters_and_search(browser: &mut Browser) {
+    browser.open(&html::render(&pages::all_kinds()), "");
+    assert_eq!(browser.count(".item"), 10);
+    browser.key("/");
+    for key in ["r", "i", "n", "g"] {
+        browser.key(key);
+    }
+    browser.until("document.querySelectorAll('.item').length === 2");
+    browser.key("Escape");
+    browser.get("document.querySelector('.count .link').click()");
+    browser.get("document.querySelector('.tally[data-status=predicted]').click()");
+    browser.until("document.querySelectorAll('.item').length === 1");
+    assert!(browser.text("h1").contains("Alice"), "the open finding stays");
+    browser.get("document.querySelector('.item').click()");
+    assert!(browser.text("h1").contains("no run has reached it"));
+    browser.get("(() => { const s = document.querySelector('#search'); s.value = 'no such thing'; s.dispatchEvent(new Event('input')); })()");
+    assert!(browser.text(".list").contains("No finding matches"));
+}
+
+fn looks(browser: &mut Browser) {
+    let page = html::render(&pages::all_kinds());
+    browser.look("dark", "screen");
+    browser.open(&page, "");
+    assert_eq!(
+        browser.get("getComputedStyle(document.body).backgroundColor"),
+        json!("rgb(19, 21, 24)")
+    );
+    browser.picture("bank-dark.png", false);
+    browser.key("t");
+    assert_eq!(browser.get("document.documentElement.dataset.theme"), json!("light"));
+    browser.key("t");
+    browser.look("light", "screen");
+    browser.get("localStorage.clear()");
+    browser.size(390, 800);
+    browser.open(&page, "");
+    let wide = browser.get("document.documentElement.scrollWidth");
+    assert!(wide.as_u64().is_some_and(|wide| wide <= 390), "the phone page is {wide} wide");
+    browser.picture("bank-phone.png", true);
+    browser.get("document.querySelector('.stage').scrollIntoView()");
+    browser.picture("bank-phone-stage.png", false);
+    browser.size(900, 1000);
+    browser.open(&page, "");
+    let wide = browser.get("document.documentElement.scrollWidth");
+    assert!(wide.as_u64().is_some_and(|wide| wide <= 900), "the tablet page is {wide} wide");
+    browser.picture("bank-tablet.png", true);
+    browser.size(800, 1100);
+    browser.look("light", "print");
+    browser.get("dispatchEvent(new Event('beforeprint'))");
+    assert_eq!(
+        browser.get("getComputedStyle(document.querySelector('.rail')).display"),
+        json!("none")
+    );
+    assert_ne!(
+        browser.get("getComputedStyle(document.querySelector('.astext')).display"),
+        json!("none")
+    );
+    browser.picture("bank-print.png", true);
+    browser.look("light", "screen");
+    browser.size(1440, 900);
+}
+
+/// Nothing that is drawn leaves its picture, whatever the shape of the finding.
+fn kinds(browser: &mut Browser) {
+    browser.open(&html::render(&pages::all_kinds()), "");
+    let outside = "[...document.querySelectorAll('.middle svg, .graph svg')].flatMap(svg => { \
+        const frame = svg.getBoundingClientRect(); return [...svg.querySelectorAll('text')].filter(text => { \
+        const box = text.getBoundingClientRect(); return box.left < frame.left - 2 || box.right > frame.right + 2; \
+        }).map(text => text.textContent); })";
+    for number in 1..=10 {
+        browser.get(&format!("location.hash = '#f={number}'"));
+        browser.until(&format!(
+            "document.querySelectorAll('.item')[{}].hasAttribute('aria-current')",
+            number - 1
+        ));
+        assert_eq!(browser.get(outside), json!([]), "finding {number} leaves its picture");
+        browser.picture(&format!("kind-{number}.png"), true);
+    }
+}
+
+fn a_thousand(browser: &mut Browser) {
+    let page = html::render(&pages::many());
+    browser.open(&page, "#f=977");
+    assert_eq!(browser.count(".item"), 60, "those that are alike share a row");
+    assert!(browser.text(".item").contains('×'));
+    assert!(
+        browser.text(".meta").contains("of 17 alike")
+            || browser.text(".meta").contains("of 16 alike")
+    );
+    let paint =
+        browser.get("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0");
+    assert!(paint.as_f64().is_some_and(|ms| ms < 1500.0), "first paint after {paint} ms");
+    quick_step(browser);
+    browser.picture("many.png", false);
+}
+
+/// The first elements that stick out of the window.
+const WIDE: &str = "[...document.querySelectorAll('#app *')].filter(e => e.getBoundingClientRect().right > 1450 \
+    && !e.closest('.scroll')).slice(0, 5).map(e => e.tagName + '.' + e.className)";
+
+fn hostile_names(browser: &mut Browser) {
+    let page = html::render(&pages::hostile());
+    for number in 1..=9 {
+        browser.open(&page, &format!("#f={number}"));
+        assert_ne!(browser.get("document.title"), json!("pwned"), "a name was executed");
+        assert_eq!(browser.count("#app script, #app img, #app iframe, #app a[href], #app [onload], #app [onerror], #app [style*=expression]"), 0);
+        assert_eq!(
+            browser.get("performance.getEntriesByType('resource').length"),
+            json!(0),
+            "nothing is loaded"
+        );
+        let wide = browser.get("document.documentElement.scrollWidth");
+        assert!(
+            wide.as_u64().is_some_and(|wide| wide <= 1440),
+            "a name makes the page {wide} wide: {number}: {}",
+            browser.get(WIDE)
+        );
+    }
+    browser.picture("hostile.png", false);
+}
+
+fn nothing_found(browser: &mut Browser) {
+    browser.open(&html::render(&pages::nothing()), "");
+    assert_eq!(browser.text("h1"), "No torn block was found in this run.");
+    assert!(browser.text(".empty").contains("evidence, not proof: 2 parts"));
+    browser.get("document.querySelector('.empty button').click()");
+    assert_eq!(browser.count("dialog[open] li"), 2);
+    browser.picture("nothing.png", false);
+}

@@ -1,0 +1,47 @@
+//! Adversarial: a random walk that delays threads at suspicious operations.
+//!
+//! **Paper:** Flanagan, Freund, Yi, *Velodrome*, PLDI 2008, which pauses a thread for a while when Atomizer
+//! finds the operation it is about to execute suspicious, so that others tear its block.
+//!
+//! **What we changed, and why.**
+//! * What is suspicious is known from an earlier run, as places of the code ([`Role::Hold`]): operations at
+//!   which Atomizer warned, and those that would complete a candidate. No checker runs beside the program.
+//! * The paper's pause is a time. Ours is a number of events of others, drawn log-uniformly, so that a run can be
+//!   repeated; and only every other arrival is delayed, or all threads would be, equally.
+//!
+//! **Promise:** every schedule of the random walk has a positive probability; none hangs.
+
+use untorn_trace::ids::ThreadId;
+
+use super::held::Held;
+use super::{Arrival, Choice, Policy, Random};
+use crate::{Rng, Role};
+
+/// A pause is at most two to this power events long.
+const LONGEST: u64 = 16;
+
+#[derive(Debug, Default)]
+pub struct Adversarial {
+    roles: Vec<Role>,
+    held: Held,
+}
+
+impl Policy for Adversarial {
+    fn marked(&mut self, roles: &[Role]) {
+        self.roles = roles.to_vec();
+    }
+
+    fn arrives(&mut self, thread: ThreadId, at: &Arrival<'_>, rng: &mut Rng) -> bool {
+        let suspicious = !self.held.goes_on(thread) && at.has(&self.roles, Role::Hold);
+        let holds = suspicious && rng.below(2) == 0;
+        if holds {
+            self.held.hold(thread, 1 << rng.below(LONGEST + 1));
+        }
+        holds
+    }
+
+    fn choose(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> (ThreadId, u64) {
+        let free = self.held.free(choice, rng);
+        Random.choose(&Choice { candidates: &free, ..*choice }, rng)
+    }
+}

@@ -179,9 +179,15 @@ fn a_thousand(browser: &mut Browser) {
         browser.text(".meta").contains("of 17 alike")
             || browser.text(".meta").contains("of 16 alike")
     );
-    let paint =
-        browser.get("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0");
-    assert!(paint.as_f64().is_some_and(|ms| ms < 1500.0), "first paint after {paint} ms");
+    // A page that nobody looks at is not painted.
+    browser.ask("Page.bringToFront", json!({}));
+    browser.until("performance.getEntriesByName('first-contentful-paint').length > 0");
+    let paint = browser.get("performance.getEntriesByName('first-contentful-paint')[0].startTime");
+    assert!(
+        paint.as_f64().is_some_and(|ms| ms > 0.0 && ms < 1000.0),
+        "first paint after {paint} ms"
+    );
+    assert_eq!(browser.get("scrollY"), json!(0), "the list scrolls, not the page");
     quick_step(browser);
     browser.picture("many.png", false);
 }

@@ -99,7 +99,14 @@ class Rail {
     for (const item of this.items) {
       const on = item.group.includes(story);
       if (on !== item.hasAttribute("aria-current")) on ? item.setAttribute("aria-current", "true") : item.removeAttribute("aria-current");
-      if (on) item.scrollIntoView({ block: "nearest" });
+      if (on) this.reveal(item);
     }
+  }
+
+  // Scrolls the list only: the page stays where the reader has put it.
+  reveal(item) {
+    const box = item.getBoundingClientRect(), own = this.element.getBoundingClientRect(), bottom = Math.min(own.bottom, innerHeight);
+    if (box.top < own.top) this.element.scrollTop -= own.top - box.top + 8;
+    else if (box.bottom > bottom) this.element.scrollTop += box.bottom - bottom + 8;
   }
 }

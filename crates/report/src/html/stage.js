@@ -192,7 +192,7 @@ function facts(story, lane, step, here) {
   const known = story.rows.some((r) => r.lane === lane && r.calls?.length);
   if (known) {
     list.append(h("dt", {}, "locks held"), h("dd", {}, here.running && row.locks?.length ? row.locks.join(", ") : here.running ? "none" : "–"));
-    list.append(h("dt", {}, "in"), h("dd", { title: row?.calls?.join(" › ") }, row?.calls?.length ? row.calls.slice(-2).reverse().map(bare).join(" ‹ ") : "–"));
+    list.append(h("dt", {}, "in"), h("dd", { title: row?.calls?.join(" › ") }, row?.calls?.length ? bare(row.calls.at(-1)) : "–"));
   }
   return list;
 }

@@ -64,6 +64,9 @@ fn of_cycle(plot: &Plot<'_>) -> Vec<Fix> {
 struct Scheme<'a> {
     x: String,
     owner: String,
+    /// The block is a method of the object that has the variable: its monitor is the lock in question, and
+    /// its author may change how the variable is accessed.
+    owns: bool,
     method: String,
     declaration: Option<String>,
     torn: String,
@@ -96,6 +99,7 @@ impl<'a> Scheme<'a> {
         let method = split_block(&block.name).1;
         Some(Self {
             x: ellipsis(short_variable(&first.target), 40),
+            owns: simple_class(owner) == simple_class(split_block(&block.name).0),
             owner: owner.to_owned(),
             method: ellipsis(method, 40),
             declaration: declaration(plot, method),
@@ -127,8 +131,8 @@ impl<'a> Scheme<'a> {
             let fix = Fix::new(
                 format!("Hold {lock} across {}", self.pair()),
                 format!(
-                    "Each access of {x} is locked, but {lock} is free between them: that is when {} got in. Locking \
-                     all of {method} closes the gap.",
+                    "Each access of {x} is locked, but {lock} is free between them: that is when {} got in. Holding \
+                     it through all of {method} closes the gap.",
                     self.other
                 ),
             );
@@ -164,7 +168,7 @@ impl<'a> Scheme<'a> {
     /// The declaration with `synchronized`, where that means the lock in question.
     fn synchronized(&self, fix: Fix, lock: &str) -> Fix {
         match &self.declaration {
-            Some(line) if lock == self.owner => {
+            Some(line) if lock == self.owner && self.owns => {
                 let (indent, rest) = line.split_at(line.len() - line.trim_start().len());
                 let words = ["public", "protected", "private", "static", "final"];
                 let mut at = 0;
@@ -183,8 +187,7 @@ impl<'a> Scheme<'a> {
 
     /// Collections of the JDK have methods that do both steps at once.
     fn collection(&self) -> Option<Fix> {
-        let class = self.owner.split('#').next().unwrap_or("");
-        let class = class.rsplit('.').next().unwrap_or(class);
+        let class = simple_class(&self.owner);
         let (title, text) = match class {
             "Vector" | "Stack" | "ArrayList" | "LinkedList" | "ArrayDeque" => (
                 format!("Lock the {class} itself around both calls"),
@@ -210,6 +213,9 @@ impl<'a> Scheme<'a> {
     }
 
     fn single_step(&self) -> Option<Fix> {
+        if !self.owns && self.owner.contains('#') {
+            return None;
+        }
         let x = &self.x;
         let only = format!("Enough if {x} is the only state involved.");
         let is_number = self.first_value.is_some_and(|value| value.parse::<f64>().is_ok());
@@ -276,7 +282,7 @@ impl<'a> Scheme<'a> {
         Fix::new(
             format!("Not enough: making {x} volatile"),
             format!(
-                "It keeps the two {action} apart, so the block can still be torn ({} in between).",
+                "The two {action} stay two steps, so the block can still be torn ({} in between).",
                 self.full_action()
             ),
         )
@@ -289,6 +295,12 @@ impl<'a> Scheme<'a> {
         };
         format!("a {verb} of {}", ellipsis(self.full, 60))
     }
+}
+
+/// `Account` of `com.acme.Account#1`.
+fn simple_class(name: &str) -> &str {
+    let class = name.split('#').next().unwrap_or("");
+    class.rsplit(['.', '$']).next().unwrap_or(class)
 }
 
 /// The line that declares the method, if exactly one in the excerpts looks like it.

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_trace::{Op, ThreadId, VarId};
 
 use crate::goal::Goal;
-use crate::history::At;
+use crate::history::{At, Section};
 use crate::index::{Cut, Index};
 use crate::zone::Zone;
 
@@ -28,6 +28,22 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
+    /// The critical sections that a formula must keep apart, by lock: those held where the zone begins and
+    /// those entered inside of it.
+    pub(crate) fn sections<'h>(&self, index: &Index<'h>, zone: &Zone) -> Vec<&'h Section> {
+        let mut sections: Vec<&'h Section> = Vec::new();
+        for thread in zone.threads() {
+            let held = index.held(thread, zone.base[thread.index()]);
+            sections.extend(held.iter().map(|&id| index.section(id)));
+        }
+        for node in &self.list {
+            let entered = index.history.section_at(node.at);
+            sections.extend(entered.filter(|section| section.enter == node.at));
+        }
+        sections.sort_by_key(|section| (section.lock, section.enter));
+        sections
+    }
+
     pub(crate) fn new(index: &Index<'_>, goal: &Goal, zone: &Zone) -> Self {
         let history = index.history;
         let filter = Filter::new(index, goal, zone);

@@ -156,16 +156,7 @@ impl<'i, 'a> Encoding<'i, 'a> {
     }
 
     fn locks(&mut self) {
-        let mut sections: Vec<&'a Section> = Vec::new();
-        for thread in self.zone.threads() {
-            let held = self.index.held(thread, self.zone.base[thread.index()]);
-            sections.extend(held.iter().map(|&id| self.index.section(id)));
-        }
-        for node in &self.nodes.list {
-            let entered = self.index.history.section_at(node.at);
-            sections.extend(entered.filter(|section| section.enter == node.at));
-        }
-        sections.sort_by_key(|section| (section.lock, section.enter));
+        let sections = self.nodes.sections(self.index, self.zone);
         for (i, a) in sections.iter().enumerate() {
             for b in sections[i + 1..].iter().take_while(|b| b.lock == a.lock) {
                 if exclude_each_other(a, b) && self.formula.size() <= self.most_pairs {

@@ -24,21 +24,19 @@ use std::time::{Duration, Instant};
 
 use untorn_check::block_filter::BlockFilter;
 use untorn_predict::candidates::Sources;
-use untorn_predict::lock_valid::{LockValid, Verdict};
-use untorn_predict::precise::{Decision, Precise};
-use untorn_predict::sat::Budget;
-use untorn_predict::simulation::{Knowledge, Simulation};
-use untorn_predict::{Facts, Goal, Origin, Strength};
+use untorn_predict::simulation::Knowledge;
+use untorn_predict::{Facts, Origin};
 
 use crate::effects::Normal;
 use crate::evidence::{EvidenceError, Run};
 use crate::instance::Accesses;
 use crate::inversion::{self, Inversion};
+use crate::prophet::Prophet;
 use crate::runner::{Ended, How, Runner, RunnerError};
 use crate::steer;
-use crate::strategy::{Planning, Strategy};
-use crate::target::{Key, Lead, Order, Target, Unreached};
-use crate::verify::{Judged, Values, judge};
+use crate::strategy::Strategy;
+use crate::target::{Key, Order, Shape, Target, Unreached};
+use crate::verify::{Judged, Values, judge, may_be_violation};
 
 /// How far to go.
 #[derive(Clone, Debug)]
@@ -117,6 +115,14 @@ pub struct Finding {
     pub after: Duration,
 }
 
+impl Finding {
+    /// The name of the block that tears the other one, if it is one.
+    fn intruder(&self) -> Option<String> {
+        let block = self.judged.intruder?;
+        self.tables.labels.get(block).map(str::to_owned)
+    }
+}
+
 /// All that came of a chase.
 #[derive(Debug, Default)]
 pub struct Outcome {
@@ -185,6 +191,9 @@ impl std::fmt::Debug for Chase<'_> {
 
 /// Runs whose traces stay in memory.
 const MOST_KEPT: usize = 8;
+
+/// A target that happened so often without harm is not judged in every run.
+const OFTEN_HARMLESS: u32 = 12;
 
 /// Deadlocks whose traces are kept: one shows what is wrong.
 const MOST_DEADLOCKS: usize = 2;
@@ -274,11 +283,8 @@ impl<'a> Chase<'a> {
 
     /// The target that was tried least, the likeliest of them first; one with nothing but guesses last.
     fn next_target(&mut self) -> Option<usize> {
-        let settled: BTreeSet<_> = self.settled();
         let open = self.targets.iter().enumerate().filter(|(_, target)| {
-            !target.done
-                && target.attempts < self.options.per_candidate
-                && !settled.contains(&target.key.concern())
+            target.attempts < self.options.per_candidate && !self.is_settled(target)
         });
         let ready = open.filter_map(|(index, target)| {
             let lead = target.leads.front()?;
@@ -288,20 +294,22 @@ impl<'a> Chase<'a> {
         ready.min_by_key(|(rank, _)| *rank).map(|(_, index)| index)
     }
 
-    /// Concerns that need no more proof.
-    fn settled(&self) -> BTreeSet<(Origin, &str, &str)> {
-        let by_values =
-            |finding: &&Finding| matches!(finding.judged.values, Values::NotAtomic { .. });
-        self.outcome.findings.iter().filter(by_values).map(|found| found.key.concern()).collect()
+    /// Whether nothing more has to be proved.
+    fn is_settled(&self, target: &Target) -> bool {
+        let proves = |found: &Finding| {
+            let by_values = matches!(found.judged.values, Values::NotAtomic { .. });
+            by_values && target.key.is_covered_by(&found.key)
+        };
+        target.done || self.outcome.findings.iter().any(proves)
     }
 
     fn attempt(&mut self, index: usize) -> Result<(), ChaseError> {
         let Some(lead) = self.targets[index].leads.pop_front() else { return Ok(()) };
         let Some(run) = self.kept[lead.run].as_ref() else { return Ok(()) };
         let plan = match &lead.order {
-            Order::Precise(outline) => steer::plan(run, &lead.goal, &outline.plan(&run.history)),
+            Order::Precise(outline) => steer::plan(run, &lead, &outline.plan(&run.history)),
             Order::Simulated(schedule) | Order::Locks(schedule) => {
-                steer::plan(run, &lead.goal, &schedule.plan())
+                steer::plan(run, &lead, &schedule.plan())
             }
             Order::None => steer::bare_plan(run, &lead.goal.events),
         };
@@ -338,7 +346,7 @@ impl<'a> Chase<'a> {
                 self.inversions.push(inversion);
             }
         }
-        let is_evidence = self.look(&run) | self.note_deadlock(&run);
+        let is_evidence = self.look(&run, target) | self.note_deadlock(&run);
         self.keep(run, is_evidence);
         Ok(())
     }
@@ -359,70 +367,84 @@ impl<'a> Chase<'a> {
 
     /// Adds the run's candidates, with what can be tried. Gives the number of new ones.
     fn learn(&mut self, run: &Run, made_for: Option<usize>) -> usize {
-        let found = run.candidates(self.options.sources);
+        let suspects = run.suspects(self.options.sources);
         let facts = Facts::new(&run.history);
         let knowledge = Knowledge::of(&run.history);
-        let mut prophet = Prophet {
-            precise: Precise::new(&run.history, Strength::Precise, Budget::default()),
-            simulation: Simulation::new(&facts, &knowledge),
-            locks: LockValid::new(&facts),
-        };
+        let mut prophet = Prophet::new(&facts, &knowledge, self.options.strategy.clone());
         let plans = self.options.strategy.plans_from(run.number);
         let counts = BlockFilter::new(&[], &self.options.not_atomic);
         let before = self.targets.len();
-        for candidate in &found.candidates {
-            let key = run.key(candidate).filter(|key| counts.matches(&key.block));
-            let Some(key) = key else { continue };
-            if run.is_body(candidate) {
-                self.bodies.insert(key);
+        for suspect in suspects.into_iter().filter(|one| counts.matches(&one.key.block)) {
+            if suspect.is_body {
+                self.bodies.insert(suspect.key);
                 continue;
             }
-            let index = *self.index.entry(key).or_insert_with_key(|key| {
+            let index = *self.index.entry(suspect.key).or_insert_with_key(|key| {
                 self.targets.push(Target::new(key.clone()));
                 self.targets.len() - 1
             });
-            let target = &mut self.targets[index];
-            target.instances += candidate.instances;
-            for goal in candidate.goals.iter().filter(|_| plans) {
-                let Some(order) = prophet.order(goal, &self.options.strategy) else {
-                    target.last.get_or_insert(Unreached::Infeasible);
-                    continue;
-                };
-                let lead = Lead { run: self.kept.len(), goal: goal.clone(), order };
-                target.add(lead, made_for == Some(index));
+            self.targets[index].instances += suspect.instances;
+            if plans && !self.is_settled(&self.targets[index]) {
+                let (run, is_own) = (self.kept.len(), made_for == Some(index));
+                self.targets[index].learn(&mut prophet, run, suspect.goals, is_own);
             }
         }
         self.targets.len() - before
     }
 
     /// Looks for instances of all targets. Says whether the trace is evidence.
-    fn look(&mut self, run: &Run) -> bool {
+    fn look(&mut self, run: &Run, made_for: Option<usize>) -> bool {
         let accesses = Accesses::new(run, self.targets.iter().map(|target| &target.key));
         let refuted = self.refuted(run);
-        let mut is_evidence = false;
-        let mut is_normal = true;
+        let effects = self.normal.compare(&run.ran);
+        let (mut is_evidence, mut is_normal) = (false, true);
         for index in 0..self.targets.len() {
-            if self.targets[index].done {
-                continue;
-            }
             let key = self.targets[index].key.clone();
             let counts = refuted.as_ref().is_none_or(|refuted| {
                 key.origin == Origin::Declared && refuted.contains(&key.block)
             });
-            let Some(instance) = accesses.find(&key).filter(|_| counts) else { continue };
-            let judged = judge(run, &key, instance, &self.normal);
-            if !judged.is_violation(&key) {
-                self.targets[index].last = Some(Unreached::Harmless);
+            if !counts || !self.is_worth_judging(index, made_for) {
                 continue;
             }
+            let Some(instance) = accesses.find(&key) else { continue };
+            let judged = may_be_violation(&key, &effects)
+                .then(|| judge(run, &key, &instance, &effects))
+                .filter(|judged| judged.is_violation(&key));
+            let Some(judged) = judged else {
+                self.targets[index].harmless += 1;
+                self.targets[index].last = Some(Unreached::Harmless);
+                continue;
+            };
             is_normal = false;
             self.targets[index].done = true;
-            is_evidence |= self.report(run, key, judged);
+            if !self.is_other_side(&key, &judged, run) {
+                is_evidence |= self.report(run, key, judged);
+            }
         }
         if is_normal {
             self.normal.learn(&run.ran);
         }
         is_evidence
+    }
+
+    /// Two blocks that access two variables tear each other: one finding says it all.
+    fn is_other_side(&self, key: &Key, judged: &Judged, run: &Run) -> bool {
+        let tears = judged.intruder.and_then(|label| run.tables.labels.get(label));
+        let swapped = |found: &Finding| {
+            Some(found.key.block.as_str()) == tears && found.intruder().as_ref() == Some(&key.block)
+        };
+        matches!(key.shape, Shape::Two { .. }) && self.outcome.findings.iter().any(swapped)
+    }
+
+    /// Judging costs as much as the trace is long. What did no harm often enough is left alone in runs that were
+    /// made for something else, and so are two variables of a block that is known to be torn.
+    fn is_worth_judging(&self, index: usize, made_for: Option<usize>) -> bool {
+        let target = &self.targets[index];
+        let is_known = |found: &Finding| target.key.is_covered_by(&found.key);
+        let is_covered = matches!(target.key.shape, Shape::Two { .. })
+            && self.outcome.findings.iter().any(is_known);
+        let is_stale = target.harmless >= OFTEN_HARMLESS && made_for != Some(index);
+        !target.done && !is_covered && !is_stale
     }
 
     /// Adds a finding, or makes a known one of the same concern better. Says whether the trace is
@@ -487,20 +509,13 @@ impl<'a> Chase<'a> {
     }
 
     fn finish(mut self) -> Outcome {
-        let settled: BTreeSet<(Origin, String, String)> = self
-            .outcome
-            .findings
-            .iter()
-            .map(|found| found.key.concern())
-            .map(|(origin, block, field)| (origin, block.to_owned(), field.to_owned()))
-            .collect();
         let tried_all = |target: &Target| {
             target.leads.is_empty() || target.attempts >= self.options.per_candidate
         };
         self.outcome.candidates = self.targets.len() as u64;
         for target in &self.targets {
-            let (origin, block, field) = target.key.concern();
-            if target.done || settled.contains(&(origin, block.to_owned(), field.to_owned())) {
+            let mut known = self.outcome.findings.iter();
+            if target.done || known.any(|found| target.key.is_covered_by(&found.key)) {
                 continue;
             }
             let why = match &target.last {
@@ -518,45 +533,5 @@ impl<'a> Chase<'a> {
         self.outcome.interrupted = self.stop.load(Ordering::Relaxed);
         self.outcome.time = self.begin.elapsed();
         self.outcome
-    }
-}
-
-/// All that can be said of a goal in one run.
-struct Prophet<'f, 'h> {
-    precise: Precise<'h>,
-    simulation: Simulation<'f, 'h>,
-    locks: LockValid<'f, 'h>,
-}
-
-impl Prophet<'_, '_> {
-    /// The surest order that leads to the goal; `None` if locks or threads rule it out, or if the method has
-    /// no other.
-    fn order(&mut self, goal: &Goal, strategy: &Strategy) -> Option<Order> {
-        match strategy {
-            Strategy::PlansOnce(Planning::Locks) => {
-                return match self.locks.verdict(goal) {
-                    Verdict::Feasible(schedule) => Some(Order::Locks(schedule)),
-                    Verdict::Infeasible | Verdict::Undecided(_) => None,
-                };
-            }
-            Strategy::PlansOnce(Planning::Precise) => {
-                return match self.precise.judge(goal) {
-                    Decision::Feasible(outline) => Some(Order::Precise(outline)),
-                    _ => None,
-                };
-            }
-            Strategy::Loop | Strategy::Undirected { .. } => {}
-        }
-        if let Decision::Feasible(outline) = self.precise.judge(goal) {
-            return Some(Order::Precise(outline));
-        }
-        if let Some(schedule) = self.simulation.schedule(goal) {
-            return Some(Order::Simulated(schedule));
-        }
-        match self.locks.verdict(goal) {
-            Verdict::Feasible(schedule) => Some(Order::Locks(schedule)),
-            Verdict::Infeasible => None,
-            Verdict::Undecided(_) => Some(Order::None),
-        }
     }
 }

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use untorn_predict::candidates::{self, Candidate, Limits, Sources, Spot};
-use untorn_predict::{At, Facts, History, Origin};
+use untorn_predict::candidates::{self, Candidate, Limits, Objects, PairCandidate, Sources, Spot};
+use untorn_predict::{At, BlockId, Facts, Goal, History, Origin};
 use untorn_trace::formats::open::{Input, OpenOptions, open};
-use untorn_trace::{BATCH, Op, SiteId, Tables};
+use untorn_trace::{BATCH, Op, SiteId, Tables, VarId};
 
 use crate::places;
 use crate::runner::{How, Ran};
-use crate::target::Key;
+use crate::target::{Key, Shape};
 
 /// Why a trace cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -32,8 +32,20 @@ pub struct Run {
     /// Events behind those that were kept.
     pub left_out: u64,
     sites: FxHashMap<String, SiteId>,
+    /// Which variables are parts of one object.
+    pub(crate) objects: Objects,
     /// Classes with accesses in the trace. Only they are rewritten so that a plan finds every place of them.
     classes: FxHashSet<String>,
+}
+
+/// A candidate of a run, by the name it has in every run.
+#[derive(Debug)]
+pub(crate) struct Suspect {
+    pub key: Key,
+    /// Its block is nothing but the body of a thread or a task.
+    pub is_body: bool,
+    pub instances: u64,
+    pub goals: Vec<Goal>,
 }
 
 fn recorded_classes(history: &History, tables: &Tables) -> FxHashSet<String> {
@@ -75,7 +87,8 @@ impl Run {
         let sites = keys.filter_map(|site| Some((places::key(&tables, site)?, site))).collect();
         let trace = trace.to_owned();
         let classes = recorded_classes(&history, &tables);
-        Ok(Self { number, how, ran, trace, tables, history, left_out, sites, classes })
+        let objects = Objects::by_name(&tables);
+        Ok(Self { number, how, ran, trace, tables, history, left_out, sites, objects, classes })
     }
 
     /// Whether a plan can name places of the class of a site.
@@ -89,59 +102,99 @@ impl Run {
     }
 
     /// What might be torn, judging by this run.
-    pub(crate) fn candidates(&self, sources: Sources) -> candidates::Found {
-        candidates::find(&Facts::new(&self.history), sources, Limits::default())
+    pub(crate) fn suspects(&self, sources: Sources) -> Vec<Suspect> {
+        let facts = Facts::new(&self.history);
+        let found = candidates::find_in(&facts, sources, Limits::default(), &self.objects);
+        let ones = found.candidates.into_iter().filter_map(|one| self.one(one));
+        ones.chain(found.pairs.into_iter().filter_map(|pair| self.two(pair))).collect()
+    }
+
+    fn one(&self, candidate: Candidate) -> Option<Suspect> {
+        let shape = Shape::One(candidate.pattern);
+        let (origin, block) = (candidate.origin, candidate.block);
+        let key = self.key(&candidate.spots, shape, origin, block, &[candidate.var])?;
+        let is_body = self.is_body(&candidate.spots, origin, block);
+        Some(Suspect { key, is_body, instances: candidate.instances, goals: candidate.goals })
+    }
+
+    fn two(&self, pair: PairCandidate) -> Option<Suspect> {
+        let shape = Shape::Two { writes: pair.writes, same_order: pair.same_order };
+        let key = self.key(&pair.spots, shape, pair.origin, pair.block, &pair.vars)?;
+        let is_body = self.is_body(&pair.spots, pair.origin, pair.block);
+        Some(Suspect { key, is_body, instances: pair.instances, goals: pair.goals })
     }
 
     /// What a candidate is called in every run; `None` if its places are not known.
-    pub(crate) fn key(&self, candidate: &Candidate) -> Option<Key> {
-        let place = |spot: Spot| match spot {
-            Spot::Site(site) => places::key(&self.tables, site),
+    fn key(
+        &self,
+        spots: &[Spot],
+        shape: Shape,
+        origin: Origin,
+        block: BlockId,
+        vars: &[VarId],
+    ) -> Option<Key> {
+        let place = |spot: &Spot| match spot {
+            Spot::Site(site) => places::key(&self.tables, *site),
             Spot::Unknown { .. } => None,
         };
-        let [first, second, third] = candidate.spots;
-        let label = self.history.block(candidate.block).label;
+        let mut fields: Vec<String> =
+            vars.iter().map(|&var| places::field(&self.tables.var_name(var))).collect();
+        fields.dedup();
         Some(Key {
-            places: [place(first)?, place(second)?, place(third)?],
-            pattern: candidate.pattern,
-            origin: candidate.origin,
-            block: self.tables.labels.get(label).unwrap_or_default().to_owned(),
-            field: places::field(&self.tables.var_name(candidate.var)),
+            places: spots.iter().map(place).collect::<Option<_>>()?,
+            shape,
+            origin,
+            block: self.name_of(block).to_owned(),
+            field: fields.join(" and "),
         })
     }
 
     /// Whether the block of a candidate is nothing but the body of a thread or of a task, which nobody means to be
     /// atomic as a whole. One statement of it may still be: `count++`.
-    pub(crate) fn is_body(&self, candidate: &Candidate) -> bool {
-        let block = self.history.block(candidate.block);
-        if candidate.origin == Origin::Declared || block.outer.is_some() {
+    fn is_body(&self, spots: &[Spot], origin: Origin, block: BlockId) -> bool {
+        if origin == Origin::Declared || self.history.block(block).outer.is_some() {
             return false;
         }
-        let name = self.tables.labels.get(block.label).unwrap_or_default();
+        let name = self.name_of(block);
         let method = name.rsplit('.').next().unwrap_or(name);
         let is_entry = matches!(method, "main" | "run" | "call") || method.starts_with("lambda$");
-        let [first, _, third] = candidate.spots.map(|spot| match spot {
-            Spot::Site(site) => self.tables.site_text(site),
-            Spot::Unknown { .. } => String::new(),
-        });
-        is_entry && first != third
+        let line = |spot: Option<&Spot>| match spot {
+            Some(Spot::Site(site)) => self.tables.site_text(*site),
+            _ => String::new(),
+        };
+        is_entry && line(spots.first()) != line(spots.last())
     }
 
-    /// The name of the block of that origin around an event: the outermost declared one, the innermost
-    /// activation.
-    pub(crate) fn block_around(&self, at: At, origin: Origin) -> Option<&str> {
-        let mut found = None;
-        let mut next = self.history.block_of(at);
-        while let Some(id) = next {
-            let block = self.history.block(id);
-            if block.origin == origin {
-                found = Some(block.label);
-                if origin == Origin::Inferred {
-                    break;
-                }
-            }
-            next = block.outer;
+    /// The blocks around an event, the innermost first.
+    pub(crate) fn blocks_around(&self, at: At) -> impl Iterator<Item = BlockId> {
+        std::iter::successors(self.history.block_of(at), |&id| self.history.block(id).outer)
+    }
+
+    pub(crate) fn blocks_around_both(
+        &self,
+        [one, other]: [At; 2],
+    ) -> impl Iterator<Item = BlockId> {
+        let around: Vec<BlockId> = self.blocks_around(one).collect();
+        self.blocks_around(other).filter(move |id| around.contains(id))
+    }
+
+    /// The block of that origin around two events: the outermost declared one, the innermost activation.
+    pub(crate) fn block_of_origin(&self, events: [At; 2], origin: Origin) -> Option<BlockId> {
+        let mut own =
+            self.blocks_around_both(events).filter(|&id| self.history.block(id).origin == origin);
+        match origin {
+            Origin::Declared => own.last(),
+            Origin::Inferred => own.next(),
         }
-        found.and_then(|label| self.tables.labels.get(label))
+    }
+
+    /// The block around two events: one that is declared if there is one.
+    pub(crate) fn block_around_both(&self, events: [At; 2]) -> Option<BlockId> {
+        let of = |origin| self.block_of_origin(events, origin);
+        of(Origin::Declared).or_else(|| of(Origin::Inferred))
+    }
+
+    pub(crate) fn name_of(&self, block: BlockId) -> &str {
+        self.tables.labels.get(self.history.block(block).label).unwrap_or_default()
     }
 }

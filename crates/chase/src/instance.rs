@@ -1,11 +1,40 @@
 //! Did it happen? Looks for instances of targets in a run.
 
 use rustc_hash::FxHashMap;
-use untorn_predict::{At, BlockId, Origin};
+use untorn_predict::{At, Origin};
 use untorn_trace::{Op, SiteId, VarId};
 
 use crate::evidence::Run;
-use crate::target::Key;
+use crate::target::{Key, Shape};
+
+/// What happened: two accesses of a block, and what came between.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Instance {
+    /// In the order of time.
+    pub own: [At; 2],
+    /// What came after the first and conflicts with it, and what came before the second and conflicts with
+    /// that. One and the same access if there is one variable only.
+    pub other: [At; 2],
+}
+
+impl Instance {
+    pub(crate) fn all(&self) -> [At; 4] {
+        let [first, last] = self.own;
+        let [one, other] = self.other;
+        [first, one, other, last]
+    }
+}
+
+/// Where the other thread accesses two variables.
+struct Remote {
+    /// In the order of time.
+    sites: [SiteId; 2],
+    /// The variable that the torn block accesses first comes first here, too.
+    same_order: bool,
+}
+
+/// Accesses of one place that are tried for one instance of two variables.
+const MOST_TRIED: usize = 1_000;
 
 /// Third events looked at for one target: a place in a hot loop has millions.
 const MOST_LOOKED_AT: usize = 100_000;
@@ -40,42 +69,102 @@ impl<'r> Accesses<'r> {
     }
 
     /// The first instance of a target, if it happened in this run.
-    pub(crate) fn find(&self, key: &Key) -> Option<[At; 3]> {
-        let site = |place: &String| self.run.site(place);
-        let [first, second, third] = &key.places;
-        let (first, second, third) = (site(first)?, site(second)?, site(third)?);
-        let lasts = self.by_site.get(&third)?.iter().take(MOST_LOOKED_AT);
-        lasts.copied().find_map(|last| self.ending_at(key, first, second, last))
+    pub(crate) fn find(&self, key: &Key) -> Option<Instance> {
+        let sites: Option<Vec<SiteId>> =
+            key.places.iter().map(|place| self.run.site(place)).collect();
+        let sites = sites?;
+        let lasts = self.by_site.get(sites.last()?)?.iter().take(MOST_LOOKED_AT).copied();
+        match (key.shape, &sites[..]) {
+            (Shape::One(_), &[first, second, _]) => {
+                lasts.into_iter().find_map(|last| self.ending_at(key, first, second, last))
+            }
+            (Shape::Two { same_order, .. }, &[first, other, more, _]) => {
+                let remote = Remote { sites: [other, more], same_order };
+                lasts.into_iter().find_map(|last| self.crossing_at(key, first, &remote, last))
+            }
+            _ => None,
+        }
     }
 
-    fn ending_at(&self, key: &Key, first: SiteId, second: SiteId, last: At) -> Option<[At; 3]> {
+    fn ending_at(&self, key: &Key, first: SiteId, second: SiteId, last: At) -> Option<Instance> {
         let history = &self.run.history;
         let thread = history.event(last).thread;
-        let var = VarId(history.event(last).op.target());
-        let before = |site: SiteId| {
-            let all = self.by_place.get(&(site, var)).map_or(&[][..], Vec::as_slice);
-            &all[..all.partition_point(|&at| at < last)]
-        };
-        let mut own = before(first).iter().rev().copied();
-        let start = own.find(|&at| history.event(at).thread == thread)?;
+        let var = self.var(last);
+        let own = self.before((first, var), last).iter().rev().copied();
+        let start = own.into_iter().find(|&at| history.event(at).thread == thread)?;
         if !self.is_one_block(key, start, last) {
             return None;
         }
-        let foreign = before(second);
-        let between = &foreign[foreign.partition_point(|&at| at < start)..];
-        let intruder = between.iter().copied().find(|&at| history.event(at).thread != thread)?;
-        Some([start, intruder, last])
+        let foreign = self.between((second, var), start, last);
+        let intruder = foreign.iter().copied().find(|&at| history.event(at).thread != thread)?;
+        Some(Instance { own: [start, last], other: [intruder, intruder] })
+    }
+
+    /// The block accessed x and then y; of x the other thread came later, of y earlier.
+    fn crossing_at(&self, key: &Key, first: SiteId, remote: &Remote, last: At) -> Option<Instance> {
+        let history = &self.run.history;
+        let thread = history.event(last).thread;
+        let all = self.by_site.get(&first)?;
+        let earlier = all[..all.partition_point(|&at| at < last)].iter().rev();
+        let mut earlier = earlier.copied().take(MOST_TRIED);
+        let start = earlier
+            .find(|&at| history.event(at).thread == thread && self.is_one_object(at, last))?;
+        if !self.is_one_block(key, start, last) {
+            return None;
+        }
+        let (x, y) = (self.var(start), self.var(last));
+        let is_foreign = |at: &At| history.event(*at).thread != thread;
+        if remote.same_order {
+            let [site_x, site_y] = remote.sites;
+            let xs = self.between((site_x, x), start, last).iter().copied().filter(is_foreign);
+            return xs.take(MOST_TRIED).find_map(|at_x| {
+                let mut ys = self.between((site_y, y), at_x, last).iter().copied();
+                let at_y = ys.find(|&at| history.event(at).thread == history.event(at_x).thread)?;
+                Some(Instance { own: [start, last], other: [at_x, at_y] })
+            });
+        }
+        let [site_y, site_x] = remote.sites;
+        let ys = self.before((site_y, y), last).iter().rev().copied().filter(is_foreign);
+        ys.into_iter().take(MOST_TRIED).find_map(|at_y| {
+            let xs = self.by_place.get(&(site_x, x)).map_or(&[][..], Vec::as_slice);
+            let mut xs = xs[xs.partition_point(|&at| at < start.max(at_y))..].iter().copied();
+            let at_x = xs.find(|&at| history.event(at).thread == history.event(at_y).thread)?;
+            // One access after the other would be serial: only one block that does both crosses. And a block that
+            // ran as a whole between the two is not torn, but tears.
+            let is_block = self.run.block_around_both([at_x, at_y]).is_some();
+            let is_torn = start < at_y || at_x < last;
+            (is_block && is_torn).then_some(Instance { own: [start, last], other: [at_x, at_y] })
+        })
+    }
+
+    fn var(&self, at: At) -> VarId {
+        VarId(self.run.history.event(at).op.target())
+    }
+
+    fn before(&self, place: (SiteId, VarId), end: At) -> &[At] {
+        let all = self.by_place.get(&place).map_or(&[][..], Vec::as_slice);
+        &all[..all.partition_point(|&at| at < end)]
+    }
+
+    fn between(&self, place: (SiteId, VarId), start: At, end: At) -> &[At] {
+        let all = self.before(place, end);
+        &all[all.partition_point(|&at| at <= start)..]
+    }
+
+    /// Whether two accesses are of two variables of one object.
+    fn is_one_object(&self, one: At, other: At) -> bool {
+        let (one, other) = (self.var(one), self.var(other));
+        one != other
+            && self
+                .run
+                .objects
+                .of(one)
+                .is_some_and(|object| self.run.objects.of(other) == Some(object))
     }
 
     /// Whether a block of that name and origin is around both.
     fn is_one_block(&self, key: &Key, first: At, last: At) -> bool {
-        let chain = |at: At| {
-            std::iter::successors(self.run.history.block_of(at), |&id| {
-                self.run.history.block(id).outer
-            })
-        };
-        let around: Vec<BlockId> = chain(first).collect();
-        chain(last).filter(|id| around.contains(id)).any(|id| {
+        self.run.blocks_around_both([first, last]).any(|id| {
             let block = self.run.history.block(id);
             let named = self.run.tables.labels.get(block.label).unwrap_or_default() == key.block;
             block.origin == key.origin && (named || key.origin == Origin::Declared)

@@ -6,7 +6,7 @@ use std::path::Path;
 use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_check::atomizer::Atomizer;
 use untorn_check::{Checker, Warning};
-use untorn_predict::candidates::{Sources, Spot};
+use untorn_predict::candidates::Sources;
 use untorn_predict::{At, BlockId, History};
 use untorn_schedule::{Marks, Role};
 use untorn_trace::{EventIdx, LockId, Op, SiteId, ThreadId};
@@ -83,11 +83,8 @@ fn is_around(history: &History, later: At, earlier: At) -> bool {
 /// that would complete a candidate.
 pub fn suspicious(run: &Run) -> Marks {
     let history = &run.history;
-    let found = run.candidates(Sources::All);
-    let lasts = found.candidates.iter().filter_map(|candidate| match candidate.spots[2] {
-        Spot::Site(site) => Some(site),
-        Spot::Unknown { .. } => None,
-    });
+    let suspects = run.suspects(Sources::All);
+    let lasts = suspects.iter().filter_map(|suspect| run.site(suspect.key.places.last()?));
     let mut sites: BTreeSet<SiteId> = lasts.collect();
     let mut atomizer = Atomizer::new();
     let _ = atomizer.events(EventIdx(0), history.events());

@@ -7,12 +7,13 @@
 //! of the goal are steps always.
 
 use rustc_hash::FxHashMap;
-use untorn_predict::{At, Goal, Plan as Order};
+use untorn_predict::{At, Plan as Order};
 use untorn_schedule::{Place, Plan, PlanStep, PlanThread};
 use untorn_trace::{Op, SiteId, ThreadId};
 
 use crate::evidence::Run;
 use crate::places;
+use crate::target::Lead;
 
 /// Steps of a plan. Each makes the program ask at its place; a long plan is a slow run.
 const MOST_STEPS: usize = 4_000;
@@ -31,7 +32,7 @@ impl Arrivals {
 }
 
 /// The plan; `None` if the events of the goal have no places.
-pub(crate) fn plan(run: &Run, goal: &Goal, order: &Order) -> Option<Plan> {
+pub(crate) fn plan(run: &Run, lead: &Lead, order: &Order) -> Option<Plan> {
     let mut arrivals = Arrivals::default();
     let mut steps: Vec<PlanStep> = Vec::new();
     // Behind the first event of the stretch: the last one so far that has a place.
@@ -39,14 +40,13 @@ pub(crate) fn plan(run: &Run, goal: &Goal, order: &Order) -> Option<Plan> {
     let mut stretch = None;
     for &at in &order.steps {
         let event = run.history.event(at);
-        if !matches!(
-            event.op,
-            Op::Read { .. } | Op::Write { .. } | Op::Acquire { .. } | Op::Release { .. }
-        ) {
+        // A release needs no step: who waits for the lock lets its owner run that far. And a method that holds
+        // one has several places that release it.
+        if !matches!(event.op, Op::Read { .. } | Op::Write { .. } | Op::Acquire { .. }) {
             continue;
         }
         let occurrence = arrivals.come(run, at);
-        let is_goal = goal.events.contains(&at);
+        let is_goal = lead.goal.events.contains(&at);
         let place = places::planned(&run.tables, event).filter(|_| run.is_recorded(event.site));
         let Some(place) = place else {
             if is_goal {
@@ -67,24 +67,26 @@ pub(crate) fn plan(run: &Run, goal: &Goal, order: &Order) -> Option<Plan> {
         }
     }
     steps.extend(open);
+    steps.extend(lead.pending.and_then(|at| single(run, at)));
     let first = steps.len().saturating_sub(MOST_STEPS);
     Some(Plan { steps: steps.split_off(first) })
 }
 
 /// These events alone, for a run in which nothing else matters.
 pub(crate) fn bare_plan(run: &Run, events: &[At]) -> Option<Plan> {
-    let mut steps = Vec::new();
-    for &wanted in events {
-        let event = run.history.event(wanted);
-        let place = places::planned(&run.tables, event)?;
-        let own = run.history.of_thread(event.thread);
-        let same = own[..=run.history.nth(wanted) as usize].iter().filter(|&&at| {
-            let other = run.history.event(at);
-            other.site == event.site && other.op.code() == event.op.code()
-        });
-        steps.push(step(event.thread, place, same.count() as u32));
-    }
-    Some(Plan { steps })
+    let steps: Option<Vec<PlanStep>> = events.iter().map(|&at| single(run, at)).collect();
+    Some(Plan { steps: steps? })
+}
+
+fn single(run: &Run, wanted: At) -> Option<PlanStep> {
+    let event = run.history.event(wanted);
+    let place = places::planned(&run.tables, event)?;
+    let own = run.history.of_thread(event.thread);
+    let same = own[..=run.history.nth(wanted) as usize].iter().filter(|&&at| {
+        let other = run.history.event(at);
+        other.site == event.site && other.op.code() == event.op.code()
+    });
+    Some(step(event.thread, place, same.count() as u32))
 }
 
 fn step(thread: ThreadId, place: Place, occurrence: u32) -> PlanStep {

@@ -3,35 +3,79 @@
 use std::collections::VecDeque;
 
 use untorn_predict::closure::Outline;
-use untorn_predict::{Goal, Origin, Pattern, Schedule};
+use untorn_predict::{At, Goal, Origin, Pattern, Schedule};
+
+use crate::prophet::Prophet;
+
+/// How a block may be torn.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Shape {
+    /// Two accesses of one variable, and one of another thread between them.
+    One(Pattern),
+    /// An access of one variable and one of another; another thread accesses both.
+    Two {
+        /// Which of the four places write.
+        writes: [bool; 4],
+        /// Whether the other thread accesses the variables in the same order.
+        same_order: bool,
+    },
+}
+
+impl Shape {
+    /// A letter for each place, as in the literature.
+    pub fn letters(self) -> String {
+        match self {
+            Self::One(pattern) => pattern.letters().to_owned(),
+            Self::Two { writes, .. } => {
+                writes.iter().map(|&writes| if writes { 'W' } else { 'R' }).collect()
+            }
+        }
+    }
+}
 
 /// What makes two candidates of two runs the same.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Key {
-    /// The first and the third access of the block, and between them that of the other thread.
-    pub places: [String; 3],
-    pub pattern: Pattern,
+    /// The first and the last access of the block, and between them one or two of the other thread.
+    pub places: Vec<String>,
+    pub shape: Shape,
     pub origin: Origin,
     /// The name of the block.
     pub block: String,
-    /// The variable, whatever the object.
+    /// The variable, whatever the object; of two, both.
     pub field: String,
 }
 
 impl Key {
-    /// Candidates of one block and one field are one violation to who has to mend it.
+    /// What is one violation to who has to mend it: a block that was declared to be atomic and is not; of
+    /// other code, what it does to one field.
     pub fn concern(&self) -> (Origin, &str, &str) {
-        (self.origin, &self.block, &self.field)
+        let field = match self.origin {
+            Origin::Declared => "",
+            Origin::Inferred => &self.field,
+        };
+        (self.origin, &self.block, field)
     }
 
     /// Smaller is more likely to matter.
     pub(crate) fn rank(&self) -> u8 {
-        match (self.origin, self.pattern) {
-            (Origin::Declared, Pattern::ReadWriteWrite) => 0,
-            (Origin::Declared, _) => 1,
-            (Origin::Inferred, Pattern::ReadWriteWrite) => 2,
-            (Origin::Inferred, Pattern::ReadWriteRead) => 4,
-            (Origin::Inferred, _) => 3,
+        match (self.origin, self.shape) {
+            (Origin::Declared, Shape::One(Pattern::ReadWriteWrite)) => 0,
+            (Origin::Declared, Shape::One(_)) => 1,
+            (Origin::Inferred, Shape::One(Pattern::ReadWriteWrite)) => 2,
+            (Origin::Declared, Shape::Two { .. }) => 3,
+            (Origin::Inferred, Shape::One(Pattern::ReadWriteRead)) => 6,
+            (Origin::Inferred, Shape::One(_)) => 4,
+            (Origin::Inferred, Shape::Two { .. }) => 5,
+        }
+    }
+
+    /// Whether a finding leaves nothing to look for here. Who mends a block because of one variable
+    /// mends it for two as well.
+    pub(crate) fn is_covered_by(&self, found: &Key) -> bool {
+        match self.shape {
+            Shape::One(_) => self.concern() == found.concern(),
+            Shape::Two { .. } => (self.origin, &self.block) == (found.origin, &found.block),
         }
     }
 }
@@ -43,6 +87,8 @@ pub(crate) struct Lead {
     pub run: usize,
     pub goal: Goal,
     pub order: Order,
+    /// An event that follows when the goal is reached.
+    pub pending: Option<At>,
 }
 
 /// How sure an order is.
@@ -96,6 +142,8 @@ pub struct Target {
     pub instances: u64,
     /// Directed runs made for it.
     pub attempts: u32,
+    /// How often it happened and did no harm.
+    pub(crate) harmless: u32,
     /// What to try next, the most promising first.
     pub(crate) leads: VecDeque<Lead>,
     /// What came of the last try, or of looking for one.
@@ -106,10 +154,43 @@ pub struct Target {
 /// Leads kept of one target.
 const MOST_LEADS: usize = 24;
 
+/// With so many sure ones nobody looks for more.
+const ENOUGH_LEADS: usize = 8;
+
 impl Target {
     pub(crate) fn new(key: Key) -> Self {
         let leads = VecDeque::new();
-        Self { key, instances: 0, attempts: 0, leads, last: None, done: false }
+        Self { key, instances: 0, attempts: 0, harmless: 0, leads, last: None, done: false }
+    }
+
+    /// Looks for orders that lead to these goals of a run.
+    pub(crate) fn learn(
+        &mut self,
+        prophet: &mut Prophet<'_, '_>,
+        run: usize,
+        goals: Vec<Goal>,
+        is_own: bool,
+    ) {
+        for goal in goals {
+            if self.has_enough() {
+                return;
+            }
+            let order = prophet.order(&goal);
+            if order.as_ref().is_none_or(|order| order.doubt() > 0)
+                && let Some((goal, order, pending)) = prophet.early(&goal)
+            {
+                self.add(Lead { run, goal, order, pending: Some(pending) }, is_own);
+            }
+            match order {
+                Some(order) => self.add(Lead { run, goal, order, pending: None }, is_own),
+                None => drop(self.last.get_or_insert(Unreached::Infeasible)),
+            }
+        }
+    }
+
+    fn has_enough(&self) -> bool {
+        let sure = |lead: &&Lead| lead.order.doubt() == 0;
+        self.leads.iter().filter(sure).count() >= ENOUGH_LEADS
     }
 
     /// Adds a lead: surer ones first, and among equals those of a run that was made for this target.

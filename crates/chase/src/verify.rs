@@ -9,10 +9,11 @@ use untorn_confirm::{Options, Reason, Verdict, Window, confirm};
 use untorn_predict::{At, BlockId, Origin, Pattern};
 use untorn_trace::{Event, EventIdx, LabelId, Op, VarId};
 
-use crate::effects::{Effect, Normal};
+use crate::effects::Effect;
 use crate::evidence::Run;
+use crate::instance::Instance;
 use crate::runner::Ended;
-use crate::target::Key;
+use crate::target::{Key, Shape};
 
 /// Traces longer than this are judged by the window around the instance.
 const MOST_EVENTS: usize = 4_000_000;
@@ -42,6 +43,8 @@ pub struct Judged {
     pub events: Vec<Event>,
     /// The conflict cycle that the instance makes.
     pub cycle: Violation,
+    /// The block around what came between, whether or not it counts in `events`.
+    pub intruder: Option<LabelId>,
 }
 
 impl Judged {
@@ -51,11 +54,7 @@ impl Judged {
     /// on purpose: there something must be visible as well.
     pub fn is_violation(&self, key: &Key) -> bool {
         let by_values = matches!(self.values, Values::NotAtomic { .. });
-        match (key.origin, key.pattern) {
-            (Origin::Declared, _) => true,
-            (Origin::Inferred, Pattern::ReadWriteWrite) => by_values,
-            (Origin::Inferred, _) => by_values && !self.effects.is_empty(),
-        }
+        key.origin == Origin::Declared || (by_values && may_be_violation(key, &self.effects))
     }
 
     /// How much it proves: more is better.
@@ -65,55 +64,78 @@ impl Judged {
     }
 }
 
-pub(crate) fn judge(run: &Run, key: &Key, instance: [At; 3], normal: &Normal) -> Judged {
-    let mut names = vec![key.block.as_str()];
-    let mut events = with_blocks(run, key.origin, &names);
-    let var = VarId(run.history.event(instance[0]).op.target());
-    let mut values = by_values(run, key, &events, instance, var);
-    let intruder = run.block_around(instance[1], key.origin);
+/// A block by what it is called.
+type Named<'r> = (Origin, &'r str);
+
+/// Whether an instance of this kind can be called a violation at all, with these effects.
+pub(crate) fn may_be_violation(key: &Key, effects: &[Effect]) -> bool {
+    let by_values_alone = matches!(key.shape, Shape::One(Pattern::ReadWriteWrite));
+    key.origin == Origin::Declared || by_values_alone || !effects.is_empty()
+}
+
+pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, effects: &[Effect]) -> Judged {
+    let mut names: Vec<Named<'_>> = vec![(key.origin, &key.block)];
+    let mut events = with_blocks(run, &names);
+    let mut values = by_values(run, key, &events, instance);
+    let intruder = intruder(run, key, instance);
     if let Some(intruder) = intruder.filter(|_| !matches!(values, Values::NotAtomic { .. })) {
-        names.push(intruder);
-        let more = with_blocks(run, key.origin, &names);
-        let again = by_values(run, key, &more, instance, var);
-        if matches!(again, Values::NotAtomic { .. }) {
+        names.push((run.history.block(intruder).origin, run.name_of(intruder)));
+        let more = with_blocks(run, &names);
+        let again = by_values(run, key, &more, instance);
+        // Two variables in two orders: only two blocks make a cycle.
+        let is_needed = matches!(key.shape, Shape::Two { same_order: false, .. });
+        if is_needed || matches!(again, Values::NotAtomic { .. }) {
             (events, values) = (more, again);
         }
     }
     let cycle = cycle(run, key, &events, instance);
-    Judged { values, effects: normal.compare(&run.ran), ended: run.ran.ended, events, cycle }
+    let intruder = run.block_around_both(instance.other);
+    Judged {
+        values,
+        effects: effects.to_vec(),
+        ended: run.ran.ended,
+        events,
+        cycle,
+        intruder: intruder.map(|block| run.history.block(block).label),
+    }
+}
+
+/// The block of the other thread.
+fn intruder(run: &Run, key: &Key, instance: &Instance) -> Option<BlockId> {
+    match key.shape {
+        Shape::One(_) => run.block_of_origin(instance.other, key.origin),
+        Shape::Two { .. } => run.block_around_both(instance.other),
+    }
 }
 
 /// The events of the run with the blocks of these names, and no others.
-fn with_blocks(run: &Run, origin: Origin, names: &[&str]) -> Vec<Event> {
-    let tables = &run.tables;
-    let counts: Vec<bool> = tables.labels.iter().map(|name| names.contains(&name)).collect();
-    let counts = |label: LabelId| counts.get(label.index()).copied().unwrap_or(false);
+fn with_blocks(run: &Run, names: &[Named<'_>]) -> Vec<Event> {
+    let counting = |origin: Origin| -> Vec<bool> {
+        run.tables.labels.iter().map(|name| names.contains(&(origin, name))).collect()
+    };
+    let (declared, inferred) = (counting(Origin::Declared), counting(Origin::Inferred));
+    let counts = |all: &[bool], label: LabelId| all.get(label.index()).copied().unwrap_or(false);
     let shown = |event: &Event| {
-        let op = match (origin, event.op) {
-            (Origin::Declared, Op::Begin { label } | Op::End { label }) if counts(label) => {
-                event.op
-            }
-            (Origin::Inferred, Op::Call { method: label, .. }) if counts(label) => {
-                Op::Begin { label }
-            }
-            (Origin::Inferred, Op::Return { method: label, .. }) if counts(label) => {
-                Op::End { label }
-            }
-            (_, Op::Begin { .. } | Op::End { .. } | Op::Call { .. } | Op::Return { .. }) => {
+        let op = match event.op {
+            Op::Begin { label } | Op::End { label } if counts(&declared, label) => event.op,
+            Op::Call { method: label, .. } if counts(&inferred, label) => Op::Begin { label },
+            Op::Return { method: label, .. } if counts(&inferred, label) => Op::End { label },
+            Op::Begin { .. } | Op::End { .. } | Op::Call { .. } | Op::Return { .. } => {
                 Op::Branch { count: 0 }
             }
-            (_, op) => op,
+            op => op,
         };
         Event { op, ..*event }
     };
     run.history.events().iter().map(shown).collect()
 }
 
-/// Whether the values of this variable alone refute a serial order: then it is this instance, or another
+/// Whether the values of these variables alone refute a serial order: then it is this instance, or another
 /// one of the same kind, that does it. A declared block is judged by all variables as well.
-fn by_values(run: &Run, key: &Key, events: &[Event], instance: [At; 3], var: VarId) -> Values {
+fn by_values(run: &Run, key: &Key, events: &[Event], instance: &Instance) -> Values {
+    let vars = instance.own.map(|at| run.history.event(at).op.target());
     let only = |event: &Event| match event.op {
-        Op::Read { var: other, .. } | Op::Write { var: other, .. } if other != var => {
+        Op::Read { var, .. } | Op::Write { var, .. } if !vars.contains(&var.0) => {
             Event { op: Op::Branch { count: 0 }, ..*event }
         }
         _ => *event,
@@ -126,9 +148,10 @@ fn by_values(run: &Run, key: &Key, events: &[Event], instance: [At; 3], var: Var
     }
 }
 
-fn confirmed(run: &Run, events: &[Event], instance: [At; 3]) -> Values {
+fn confirmed(run: &Run, events: &[Event], instance: &Instance) -> Values {
     let whole = events.len() <= MOST_EVENTS;
-    let window = if whole { None } else { Window::around(events, &instance.map(EventIdx::from)) };
+    let around = instance.all().map(EventIdx::from);
+    let window = if whole { None } else { Window::around(events, &around) };
     let options = Options { window, ..Options::default() };
     match confirm(events, &run.tables, &options).verdict {
         Verdict::NotAtomic(reason) => Values::NotAtomic { reason, whole },
@@ -139,37 +162,36 @@ fn confirmed(run: &Run, events: &[Event], instance: [At; 3]) -> Values {
     }
 }
 
-/// The torn block, then the intruder's transaction, and the two conflicts between them.
-fn cycle(run: &Run, key: &Key, events: &[Event], instance: [At; 3]) -> Violation {
-    let [first, second, third] =
-        instance.map(|at| Step { at: at.into(), event: events[at.index()] });
-    let var = VarId(first.event.op.target());
-    let torn = block(run, key.origin, instance[0], &key.block, events);
-    let intruder = run.block_around(instance[1], key.origin).unwrap_or_default().to_owned();
-    let own = |step: Step, block| Transaction { thread: step.event.thread, block };
-    let edge = |from, to| Edge { from, to, why: Why::Variable(var) };
-    let intruding = block(run, key.origin, instance[1], &intruder, events);
-    Violation {
-        cycle: Cycle {
-            transactions: vec![own(first, torn), own(second, intruding)],
-            edges: vec![edge(first, second), edge(second, third)],
-        },
-        refuted: torn.into_iter().collect(),
-        occurrences: 1,
+/// The torn block, then the other thread, and the conflicts between them.
+fn cycle(run: &Run, key: &Key, events: &[Event], instance: &Instance) -> Violation {
+    let step = |at: At| Step { at: at.into(), event: events[at.index()] };
+    let edge = |from: At, to: At, why| Edge { from: step(from), to: step(to), why };
+    let conflict = |at: At| Why::Variable(VarId(run.history.event(at).op.target()));
+    let own = |at: At, block| Transaction { thread: run.history.event(at).thread, block };
+    let torn = counted(run, instance.own, (key.origin, &key.block), events);
+    let named = intruder(run, key, instance);
+    let named = named.map(|id| (run.history.block(id).origin, run.name_of(id)));
+    let intruding = named.and_then(|named| counted(run, instance.other, named, events));
+    let ([first, last], [one, other]) = (instance.own, instance.other);
+    let mut transactions = vec![own(first, torn), own(one, intruding)];
+    let mut edges = vec![edge(first, one, conflict(first)), edge(other, last, conflict(last))];
+    if one != other && intruding.is_none() {
+        // Nothing but the order of its thread holds them together.
+        transactions.push(own(other, None));
+        edges.insert(1, edge(one, other, Why::ProgramOrder));
     }
+    let refuted = torn.into_iter().collect();
+    Violation { cycle: Cycle { transactions, edges }, refuted, occurrences: 1 }
 }
 
-/// The outermost block of that name around an event that counts in `events`.
-fn block(run: &Run, origin: Origin, at: At, name: &str, events: &[Event]) -> Option<Block> {
-    let chain = std::iter::successors(run.history.block_of(at), |&id: &BlockId| {
-        run.history.block(id).outer
-    });
-    let named = chain.filter(|&id| {
+/// The outermost block of that name around both events that counts in `events`.
+fn counted(run: &Run, both: [At; 2], named: Named<'_>, events: &[Event]) -> Option<Block> {
+    let own = run.blocks_around_both(both).filter(|&id| {
         let block = run.history.block(id);
         let begins = matches!(events[block.begin.index()].op, Op::Begin { .. });
-        begins && block.origin == origin && run.tables.labels.get(block.label) == Some(name)
+        begins && (block.origin, run.name_of(id)) == named
     });
-    let block = run.history.block(named.last()?);
+    let block = run.history.block(own.last()?);
     let site = run.history.event(block.begin).site;
     Some(Block { label: block.label, site, begin: block.begin.into() })
 }

@@ -96,8 +96,8 @@ fn write_report(path: &Path, check: &Check, outcome: &Outcome) -> Result<()> {
             .map(|(key, why)| Unreached {
                 block: key.block.clone(),
                 variable: key.field.clone(),
-                pattern: key.pattern.letters().to_owned(),
-                places: key.places.to_vec(),
+                pattern: key.shape.letters(),
+                places: key.places.clone(),
                 why: story::why_unreached(why),
                 sources: Vec::new(),
             })

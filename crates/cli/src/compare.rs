@@ -204,7 +204,7 @@ fn method(row: &Row, rows: &[Row]) -> Value {
             "block": finding.key.block,
             "field": finding.key.field,
             "origin": if finding.key.origin == Origin::Declared { "declared" } else { "inferred" },
-            "pattern": finding.key.pattern.letters(),
+            "pattern": finding.key.shape.letters(),
             "places": finding.key.places,
             "run": finding.run,
             "milliseconds": finding.after.as_millis() as u64,

@@ -87,6 +87,36 @@ fn the_last_element_is_gone_when_it_is_asked_for() {
 }
 
 #[test]
+fn a_point_is_seen_with_one_new_coordinate() {
+    finds("TwoFields");
+}
+
+#[test]
+fn a_reader_gets_in_beside_the_writer() {
+    finds("ReadersWriters");
+}
+
+#[test]
+fn two_takers_find_one_element() {
+    finds("StackPop");
+}
+
+/// The JDK's own operations on two collections: each locks one of them.
+#[test]
+fn collections_of_the_jdk_lock_one_of_two() {
+    for name in [
+        "HashtablePutAll",
+        "SynchronizedListContainsAll",
+        "SynchronizedMapPutAll",
+        "SynchronizedSetAddAll",
+        "VectorContainsAll",
+        "VectorEquals",
+    ] {
+        finds(name);
+    }
+}
+
+#[test]
 fn programs_that_are_right_are_left_alone() {
     for example in examples("pass") {
         let out = scratch(&format!("check-pass-{}", example.name));

@@ -113,6 +113,10 @@ impl Rewriter {
             edit.method(index)?;
         }
         if !edit.touched {
+            // A class of the application that touches nothing shared by itself is seen all the same.
+            if depth == Depth::Application {
+                self.count(class, depth, 0, &[]);
+            }
             return Ok(None);
         }
         let methods = edit.methods;

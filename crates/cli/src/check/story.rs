@@ -125,7 +125,7 @@ fn badges(found: &Finding) -> Vec<String> {
     if !found.judged.effects.is_empty() {
         badges.push("visible".to_owned());
     }
-    badges.push(found.key.pattern.letters().to_owned());
+    badges.push(found.key.shape.letters());
     if found.key.origin == Origin::Inferred {
         badges.push("inferred block".to_owned());
     }
@@ -194,7 +194,7 @@ fn unreached(outcome: &Outcome, check: &Check, console: &mut Console) -> Result<
             "  not reached: {} ({}, {}): {}\n",
             plain(&key.block),
             plain(&key.field),
-            key.pattern.letters(),
+            key.shape.letters(),
             plain(&why_unreached(why))
         ))?;
     }

@@ -66,7 +66,7 @@ impl<'a, 'h> Pairs<'a, 'h> {
         let history = facts.history;
         for list in [history.reads(var), history.writes(var)] {
             for &at in list.iter().filter(|_| sources == Sources::All) {
-                forward.add(facts, (at, var));
+                forward.add(facts, blocks, (at, var));
             }
         }
         Self { facts, blocks, sources, var, forward, last: FxHashMap::default() }
@@ -115,8 +115,11 @@ impl<'a, 'h> Pairs<'a, 'h> {
     fn act(&self, check: At, again: At, torn: Torn) -> Option<At> {
         let (facts, history) = (self.facts, self.facts.history);
         let is_read = |at: At| matches!(history.event(at).op, Op::Read { .. });
-        // The same call twice is no check and act.
-        let twice = history.event(check).site == history.event(again).site;
+        // The same call twice is no check and act. The same place in another call may be: `isEmpty` and
+        // `pop` both ask for the size.
+        let call = |at| self.blocks.transaction(at).map(|block| history.block(block).label);
+        let same_place = history.event(check).site == history.event(again).site;
+        let twice = same_place && call(check) == call(again);
         if torn != Torn::ByWrite || !is_read(check) || !is_read(again) || twice {
             return None;
         }

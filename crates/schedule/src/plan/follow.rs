@@ -161,7 +161,14 @@ impl Follow {
             return AtSite::Go { stop_after: false };
         }
         if self.executing.is_some_and(|executing| executing.thread == thread) {
-            return AtSite::Go { stop_after: true };
+            if sites.contains(&self.steps[self.at].site) {
+                return AtSite::Go { stop_after: true };
+            }
+            // It went on: there are places, such as the initialiser of a class, where it cannot be stopped.
+            self.step_is_done(thread);
+            if self.is_over() {
+                return AtSite::Go { stop_after: false };
+            }
         }
         let Some(own) = self.own.get(&thread) else { return AtSite::Go { stop_after: false } };
         if !self.held.contains_key(&thread) {
@@ -223,16 +230,21 @@ impl Follow {
             false => step.events > 0,
         };
         executing.this_turn = false;
+        let thread = executing.thread;
         if done {
-            if let Some(own) = self.own.get_mut(&executing.thread) {
-                debug_assert_eq!(own.steps.front(), Some(&self.at), "a thread's steps in order");
-                own.steps.pop_front();
-            }
-            self.executing = None;
-            self.at += 1;
-            (self.events, self.turns, self.pauses) = (0, 0, 0);
-            self.resting = false;
+            self.step_is_done(thread);
         }
+    }
+
+    fn step_is_done(&mut self, thread: ThreadId) {
+        if let Some(own) = self.own.get_mut(&thread) {
+            debug_assert_eq!(own.steps.front(), Some(&self.at), "a thread's steps in order");
+            own.steps.pop_front();
+        }
+        self.executing = None;
+        self.at += 1;
+        (self.events, self.turns, self.pauses) = (0, 0, 0);
+        self.resting = false;
     }
 
     pub(crate) fn wish(

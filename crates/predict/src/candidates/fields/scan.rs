@@ -110,7 +110,7 @@ pub(super) fn all(
         })
     };
     if sources == Sources::All {
-        accesses().for_each(|(at, var, ..)| scan.forward.add(facts, (at, var)));
+        accesses().for_each(|(at, var, ..)| scan.forward.add(facts, blocks, (at, var)));
     }
     for (at, var, writes, object) in accesses() {
         scan.access(at, var, writes, object);

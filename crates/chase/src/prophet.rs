@@ -1,0 +1,78 @@
+//! Looks for an order of events that leads to a goal: the surest there is.
+
+use untorn_predict::candidates::PairCandidate;
+use untorn_predict::lock_valid::{LockValid, Verdict};
+use untorn_predict::precise::{Decision, Precise};
+use untorn_predict::sat::Budget;
+use untorn_predict::simulation::{Knowledge, Simulation};
+use untorn_predict::{At, Facts, Goal, History, Strength};
+
+use crate::strategy::{Planning, Strategy};
+use crate::target::Order;
+
+/// All that can be said of a goal in one run.
+pub(crate) struct Prophet<'f, 'h> {
+    history: &'h History,
+    precise: Precise<'h>,
+    simulation: Simulation<'f, 'h>,
+    locks: LockValid<'f, 'h>,
+    strategy: Strategy,
+}
+
+impl<'f, 'h> Prophet<'f, 'h> {
+    pub(crate) fn new(facts: &'f Facts<'h>, knowledge: &'f Knowledge, strategy: Strategy) -> Self {
+        Self {
+            history: facts.history,
+            precise: Precise::new(facts.history, Strength::Precise, Budget::default()),
+            simulation: Simulation::new(facts, knowledge),
+            locks: LockValid::new(facts),
+            strategy,
+        }
+    }
+
+    /// The surest order that leads to the goal; `None` if locks or threads rule it out, or if the method has
+    /// no other.
+    pub(crate) fn order(&mut self, goal: &Goal) -> Option<Order> {
+        match self.strategy {
+            Strategy::PlansOnce(Planning::Locks) => {
+                return match self.locks.verdict(goal) {
+                    Verdict::Feasible(schedule) => Some(Order::Locks(schedule)),
+                    Verdict::Infeasible | Verdict::Undecided(_) => None,
+                };
+            }
+            Strategy::PlansOnce(Planning::Precise) => return self.precise(goal),
+            Strategy::Loop | Strategy::Undirected { .. } => {}
+        }
+        if let Some(order) = self.precise(goal) {
+            return Some(order);
+        }
+        if let Some(schedule) = self.simulation.schedule(goal) {
+            return Some(Order::Simulated(schedule));
+        }
+        match self.locks.verdict(goal) {
+            Verdict::Feasible(schedule) => Some(Order::Locks(schedule)),
+            Verdict::Infeasible => None,
+            Verdict::Undecided(_) => Some(Order::None),
+        }
+    }
+
+    fn precise(&mut self, goal: &Goal) -> Option<Order> {
+        match self.precise.judge(goal) {
+            Decision::Feasible(outline) => Some(Order::Precise(outline)),
+            Decision::Infeasible | Decision::Undecided(_) => None,
+        }
+    }
+
+    /// The same for all but the last event of four, if that is sure to follow: see
+    /// [`PairCandidate::early`].
+    pub(crate) fn early(&mut self, goal: &Goal) -> Option<(Goal, Order, At)> {
+        if goal.events.len() < 4 || self.strategy == Strategy::PlansOnce(Planning::Locks) {
+            return None;
+        }
+        let (part, pending) = PairCandidate::early(goal)?;
+        let Decision::Feasible(outline) = self.precise.judge(&part) else { return None };
+        let plan = outline.plan(self.history);
+        let follows = PairCandidate::is_pending(self.history, &plan, pending);
+        follows.then_some((part, Order::Precise(outline), pending))
+    }
+}

@@ -16,148 +16,31 @@
 //! is listed with its reason. May miss; never invents.
 
 mod baselines;
+mod judging;
+mod learning;
+mod minimise;
+mod options;
+mod outcome;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
-use untorn_check::block_filter::BlockFilter;
-use untorn_predict::candidates::Sources;
-use untorn_predict::simulation::Knowledge;
-use untorn_predict::{Facts, Origin};
+use std::time::Instant;
 
 use crate::effects::Normal;
-use crate::evidence::{EvidenceError, Run};
-use crate::instance::Accesses;
+use crate::evidence::{Left, Run};
 use crate::inversion::{self, Inversion};
-use crate::prophet::Prophet;
-use crate::runner::{Ended, How, Runner, RunnerError};
+use crate::runner::{How, Ran, Runner};
 use crate::steer;
 use crate::strategy::Strategy;
-use crate::target::{Key, Order, Shape, Target, Unreached};
-use crate::verify::{Judged, Values, judge, may_be_violation};
+use crate::target::{Key, Order, Target, Unreached};
+use crate::verify::Values;
 
-/// How far to go.
-#[derive(Clone, Debug)]
-pub struct Options {
-    pub time: Duration,
-    pub runs: u32,
-    /// Directed runs for one candidate.
-    pub per_candidate: u32,
-    /// The runs to start with.
-    pub initial: Vec<How>,
-    /// Undirected runs to make when nothing is left to chase: they may show something new.
-    pub explore: u32,
-    pub sources: Sources,
-    /// Events of a run that are looked at.
-    pub most_events: usize,
-    pub strategy: Strategy,
-    /// Blocks whose names match are left alone.
-    pub not_atomic: Vec<String>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        let policy =
-            |name: &str, seed, quantum| How::Policy { name: name.to_owned(), seed, quantum };
-        Self {
-            time: Duration::from_secs(60),
-            runs: 200,
-            per_candidate: 4,
-            initial: vec![
-                policy("run-to-block", 0, 1_000_000),
-                policy("random", 1, 1_000_000),
-                policy("pct", 2, 1_000_000),
-            ],
-            explore: 9,
-            sources: Sources::All,
-            most_events: 8_000_000,
-            strategy: Strategy::Loop,
-            not_atomic: Vec::new(),
-        }
-    }
-}
+pub use options::{Only, Options, Shard};
+pub use outcome::{ChaseError, Finding, News, Outcome};
 
 /// The policies that undirected runs take in turn.
 const EXPLORERS: [&str; 3] = ["pos", "random", "pct"];
-
-/// What happens, for who watches.
-#[derive(Debug)]
-pub enum News<'a> {
-    /// A run is about to begin, for this target.
-    Running {
-        number: u32,
-        target: Option<&'a Key>,
-        open: usize,
-    },
-    Ran {
-        run: &'a Run,
-        new: usize,
-    },
-    Found(&'a Finding),
-}
-
-/// A violation that happened.
-#[derive(Debug)]
-pub struct Finding {
-    /// Counted from 1 in the order of discovery.
-    pub number: u32,
-    pub key: Key,
-    pub judged: Judged,
-    /// The run that shows it.
-    pub run: u32,
-    pub trace: PathBuf,
-    pub tables: untorn_trace::Tables,
-    /// Other candidates of the same block and field that happened, too.
-    pub alike: u32,
-    /// How long it took to find.
-    pub after: Duration,
-}
-
-impl Finding {
-    /// The name of the block that tears the other one, if it is one.
-    fn intruder(&self) -> Option<String> {
-        let block = self.judged.intruder?;
-        self.tables.labels.get(block).map(str::to_owned)
-    }
-}
-
-/// All that came of a chase.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    pub findings: Vec<Finding>,
-    /// Candidates that were not reached, and why; harmless ones are counted apart.
-    pub unreached: Vec<(Key, Unreached)>,
-    pub harmless: u64,
-    /// Candidates whose block is the body of a thread or a task: not chased.
-    pub bodies: u64,
-    /// Candidates in all, and those proved infeasible.
-    pub candidates: u64,
-    pub infeasible: u64,
-    pub runs: u32,
-    pub directed: u32,
-    pub events: u64,
-    pub left_out: u64,
-    /// Most threads seen in a run.
-    pub threads: usize,
-    /// Runs that ended in a deadlock, and the traces of the first few.
-    pub deadlocks: u32,
-    pub deadlocked: Vec<PathBuf>,
-    /// What the front end could not see, in words.
-    pub unseen: BTreeSet<String>,
-    /// Ended by the user.
-    pub interrupted: bool,
-    pub time: Duration,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ChaseError {
-    #[error(transparent)]
-    Runner(#[from] RunnerError),
-    #[error(transparent)]
-    Evidence(#[from] EvidenceError),
-}
 
 /// The chase of one program.
 pub struct Chase<'a> {
@@ -180,6 +63,8 @@ pub struct Chase<'a> {
     bodies: BTreeSet<Key>,
     /// Undirected runs made beside the initial ones.
     explored: u32,
+    /// Methods were refuted since the last run that nobody directed.
+    is_stale: bool,
     outcome: Outcome,
 }
 
@@ -189,14 +74,17 @@ impl std::fmt::Debug for Chase<'_> {
     }
 }
 
-/// Runs whose traces stay in memory.
-const MOST_KEPT: usize = 8;
+/// A run to be made, maybe for a target.
+struct Request {
+    how: How,
+    target: Option<usize>,
+}
 
-/// A target that happened so often without harm is not judged in every run.
-const OFTEN_HARMLESS: u32 = 12;
-
-/// Deadlocks whose traces are kept: one shows what is wrong.
-const MOST_DEADLOCKS: usize = 2;
+impl Request {
+    fn undirected(how: How) -> Self {
+        Self { how, target: None }
+    }
+}
 
 impl<'a> Chase<'a> {
     pub fn new(
@@ -221,6 +109,7 @@ impl<'a> Chase<'a> {
             inverted: BTreeSet::new(),
             bodies: BTreeSet::new(),
             explored: 0,
+            is_stale: false,
             outcome: Outcome::default(),
         }
     }
@@ -235,56 +124,103 @@ impl<'a> Chase<'a> {
             Strategy::PlansOnce(_) => self.try_each_once()?,
             Strategy::Undirected { policies, .. } => self.wander(&policies)?,
         }
+        self.minimise()?;
         Ok(self.finish())
     }
 
     fn chase(&mut self) -> Result<(), ChaseError> {
-        for how in self.options.initial.clone() {
-            if self.is_over() {
+        let mut initial = self.options.initial.clone().into_iter().map(Request::undirected);
+        while !self.is_over() {
+            let requests: Vec<Request> = initial.by_ref().take(self.options.jobs.max(1)).collect();
+            if requests.is_empty() {
                 break;
             }
-            self.make_run(how, None)?;
+            self.make_runs(requests)?;
         }
         while !self.is_over() {
-            match self.next_target() {
-                Some(target) => self.attempt(target)?,
-                None if self.try_inversion()? => {}
-                None if self.explored < self.options.explore => self.explore()?,
-                None => break,
+            let requests = self.next_requests();
+            if requests.is_empty() {
+                break;
             }
+            self.make_runs(requests)?;
         }
         Ok(())
     }
 
-    /// Tries locks that threads take in different orders. Says whether there were any left.
-    fn try_inversion(&mut self) -> Result<bool, ChaseError> {
-        let Some(inversion) = self.inversions.pop() else { return Ok(false) };
-        if let Ok(plan) = inversion.plan.parse() {
-            self.outcome.directed += 1;
-            self.make_run(How::Plan(plan), None)?;
+    /// What to run next, at once: directed runs for different violations; if there are none, locks that are
+    /// taken in different orders; then runs that nobody directs.
+    fn next_requests(&mut self) -> Vec<Request> {
+        let room = self.options.jobs.max(1);
+        let mut requests: Vec<Request> = Vec::new();
+        let mut taken = BTreeSet::new();
+        while requests.len() < room {
+            let Some(target) = self.next_target(&taken) else { break };
+            if let Some(request) = self.directed(target) {
+                taken.insert(self.concern_of(target));
+                requests.push(request);
+            }
         }
-        Ok(true)
+        while requests.is_empty()
+            && let Some(inversion) = self.inversions.pop()
+        {
+            if let Ok(plan) = inversion.plan.parse() {
+                self.outcome.directed += 1;
+                requests.push(Request::undirected(How::Plan(plan)));
+            }
+        }
+        if requests.is_empty() && self.is_stale {
+            self.is_stale = false;
+            requests.extend(self.options.initial.first().cloned().map(Request::undirected));
+        }
+        // Who looks for one violation has found what he looked for.
+        let is_done = self.options.only.is_some() && !self.outcome.findings.is_empty();
+        if requests.is_empty() && !is_done {
+            requests.extend(std::iter::from_fn(|| self.explorer()).take(room));
+        }
+        requests
     }
 
-    fn explore(&mut self) -> Result<(), ChaseError> {
-        let name = EXPLORERS[self.explored as usize % EXPLORERS.len()].to_owned();
-        self.explored += 1;
-        // Seeds that the initial runs do not have.
-        let seed = u64::from(self.explored) + 1_000;
-        self.make_run(How::Policy { name, seed, quantum: 1_000_000 }, None)
+    fn concern_of(&self, target: usize) -> (untorn_predict::Origin, String, String) {
+        let (origin, block, field) = self.targets[target].key.concern();
+        (origin, block.to_owned(), field.to_owned())
+    }
+
+    /// The next undirected run that is to be made here.
+    fn explorer(&mut self) -> Option<Request> {
+        while self.explored < self.options.explore {
+            let n = self.explored;
+            self.explored += 1;
+            if self.options.shard.has_nth(n) {
+                let name = EXPLORERS[n as usize % EXPLORERS.len()].to_owned();
+                // Seeds that the initial runs do not have.
+                let seed = u64::from(n) + 1_001;
+                let how = How::Policy { name, seed, quantum: 1_000_000 };
+                return Some(Request::undirected(how));
+            }
+        }
+        None
     }
 
     fn is_over(&self) -> bool {
+        let time = self.options.time;
+        // Some time is left for simpler schedules if there is something to simplify.
+        let time = if self.could_be_simpler() { time.mul_f64(0.9) } else { time };
         self.stop.load(Ordering::Relaxed)
             || self.outcome.runs >= self.options.runs
             // Without a single run there is nothing to say.
-            || (self.outcome.runs > 0 && self.begin.elapsed() >= self.options.time)
+            || (self.outcome.runs > 0 && self.begin.elapsed() >= time)
     }
 
     /// The target that was tried least, the likeliest of them first; one with nothing but guesses last.
-    fn next_target(&mut self) -> Option<usize> {
-        let open = self.targets.iter().enumerate().filter(|(_, target)| {
-            target.attempts < self.options.per_candidate && !self.is_settled(target)
+    fn next_target(
+        &self,
+        taken: &BTreeSet<(untorn_predict::Origin, String, String)>,
+    ) -> Option<usize> {
+        let open = self.targets.iter().enumerate().filter(|(index, target)| {
+            target.attempts < self.options.per_candidate
+                && self.options.shard.has(&target.key)
+                && !self.is_settled(target)
+                && (taken.is_empty() || !taken.contains(&self.concern_of(*index)))
         });
         let ready = open.filter_map(|(index, target)| {
             let lead = target.leads.front()?;
@@ -303,9 +239,10 @@ impl<'a> Chase<'a> {
         target.done || self.outcome.findings.iter().any(proves)
     }
 
-    fn attempt(&mut self, index: usize) -> Result<(), ChaseError> {
-        let Some(lead) = self.targets[index].leads.pop_front() else { return Ok(()) };
-        let Some(run) = self.kept[lead.run].as_ref() else { return Ok(()) };
+    /// The run that follows the best lead of a target; `None` if the lead was good for nothing.
+    fn directed(&mut self, index: usize) -> Option<Request> {
+        let lead = self.targets[index].leads.pop_front()?;
+        let run = self.kept[lead.run].as_ref()?;
         let plan = match &lead.order {
             Order::Precise(outline) => steer::plan(run, &lead, &outline.plan(&run.history)),
             Order::Simulated(schedule) | Order::Locks(schedule) => {
@@ -315,205 +252,90 @@ impl<'a> Chase<'a> {
         };
         let Some(plan) = plan else {
             self.targets[index].last = Some(Unreached::NoPlaces);
-            return Ok(());
+            return None;
         };
         self.targets[index].attempts += 1;
         self.outcome.directed += 1;
-        self.make_run(How::Plan(plan), Some(index))
+        Some(Request { how: How::Plan(plan), target: Some(index) })
     }
 
-    fn make_run(&mut self, how: How, target: Option<usize>) -> Result<(), ChaseError> {
-        let number = self.outcome.runs + 1;
+    /// Makes runs, as many at once as the front end can, and looks at each in turn.
+    fn make_runs(&mut self, requests: Vec<Request>) -> Result<(), ChaseError> {
         let open = self.targets.iter().filter(|target| !target.done).count();
-        let key = target.map(|index| &self.targets[index].key);
-        (self.watch)(News::Running { number, target: key, open });
-        let trace = self.folder.join(format!("run-{number}.utr"));
-        let ran = self.runner.run(&how, &trace)?;
-        self.outcome.runs = number;
+        let mut calls = Vec::with_capacity(requests.len());
+        for (request, number) in requests.iter().zip(self.outcome.runs + 1..) {
+            let key = request.target.map(|index| &self.targets[index].key);
+            (self.watch)(News::Running { number, target: key, open });
+            calls.push((request.how.clone(), self.trace_of(number)));
+        }
+        let ran = self.runner.run_all(&calls);
+        for ((request, (_, trace)), ran) in requests.into_iter().zip(calls).zip(ran) {
+            let ran = match ran {
+                Ok(ran) => ran,
+                // Ctrl-C ends the program as well: that is no error.
+                Err(_) if self.stop.load(Ordering::Relaxed) && self.outcome.runs > 0 => break,
+                Err(error) => return Err(error.into()),
+            };
+            self.outcome.runs += 1;
+            self.see(request, ran, &trace)?;
+        }
+        Ok(())
+    }
+
+    fn trace_of(&self, number: u32) -> PathBuf {
+        self.folder.join(format!("run-{number}.utr"))
+    }
+
+    fn load(&self, how: How, ran: Ran, trace: &Path) -> Result<Run, ChaseError> {
+        let left = Left {
+            most: self.options.most_events,
+            entries: self.options.all_methods,
+            blocks: &self.outcome.refuted,
+        };
+        Ok(Run::load(self.outcome.runs, how, ran, trace, left)?)
+    }
+
+    /// Looks at a run from every side.
+    fn see(&mut self, request: Request, ran: Ran, trace: &Path) -> Result<(), ChaseError> {
+        let target = request.target;
         self.outcome.unseen.extend(ran.unseen.iter().cloned());
         if let (Some(index), Some(followed)) = (target, &ran.followed) {
             let why = followed.released.clone().unwrap_or_else(|| "the program ended".to_owned());
             self.targets[index].last = Some(Unreached::NotFollowed(why));
         }
-        let run = Run::load(number, how, ran, &trace, self.options.most_events)?;
+        let run = self.load(request.how, ran, trace)?;
         self.outcome.events += run.history.len() as u64 + run.left_out;
         self.outcome.left_out += run.left_out;
         self.outcome.threads = self.outcome.threads.max(run.history.thread_count());
+        self.outcome.is_seen |= self.is_about(&run);
         let new = self.learn(&run, target);
         (self.watch)(News::Ran { run: &run, new });
-        for inversion in inversion::find(&run) {
+        for inversion in inversion::find(&run).into_iter().filter(|_| self.options.only.is_none()) {
             if self.inverted.insert(inversion.places.clone()) {
                 self.inversions.push(inversion);
             }
         }
+        let refuted = self.outcome.refuted.len();
         let is_evidence = self.look(&run, target) | self.note_deadlock(&run);
+        // What is inside of a refuted method, or around it, shows only now.
+        self.is_stale |= self.outcome.refuted.len() > refuted;
         self.keep(run, is_evidence);
         Ok(())
     }
 
-    /// A deadlock is no torn block, but nobody who sees one wants it kept from him. Says whether the trace is
-    /// to be kept.
-    fn note_deadlock(&mut self, run: &Run) -> bool {
-        if run.ran.ended != Ended::Deadlock {
-            return false;
-        }
-        self.outcome.deadlocks += 1;
-        let first = self.outcome.deadlocked.len() < MOST_DEADLOCKS;
-        if first {
-            self.outcome.deadlocked.push(run.trace.clone());
-        }
-        first
-    }
-
-    /// Adds the run's candidates, with what can be tried. Gives the number of new ones.
-    fn learn(&mut self, run: &Run, made_for: Option<usize>) -> usize {
-        let suspects = run.suspects(self.options.sources);
-        let facts = Facts::new(&run.history);
-        let knowledge = Knowledge::of(&run.history);
-        let mut prophet = Prophet::new(&facts, &knowledge, self.options.strategy.clone());
-        let plans = self.options.strategy.plans_from(run.number);
-        let counts = BlockFilter::new(&[], &self.options.not_atomic);
-        let before = self.targets.len();
-        for suspect in suspects.into_iter().filter(|one| counts.matches(&one.key.block)) {
-            if suspect.is_body {
-                self.bodies.insert(suspect.key);
-                continue;
-            }
-            let index = *self.index.entry(suspect.key).or_insert_with_key(|key| {
-                self.targets.push(Target::new(key.clone()));
-                self.targets.len() - 1
-            });
-            self.targets[index].instances += suspect.instances;
-            if plans && !self.is_settled(&self.targets[index]) {
-                let (run, is_own) = (self.kept.len(), made_for == Some(index));
-                self.targets[index].learn(&mut prophet, run, suspect.goals, is_own);
-            }
-        }
-        self.targets.len() - before
-    }
-
-    /// Looks for instances of all targets. Says whether the trace is evidence.
-    fn look(&mut self, run: &Run, made_for: Option<usize>) -> bool {
-        let accesses = Accesses::new(run, self.targets.iter().map(|target| &target.key));
-        let refuted = self.refuted(run);
-        let effects = self.normal.compare(&run.ran);
-        let (mut is_evidence, mut is_normal) = (false, true);
-        for index in 0..self.targets.len() {
-            let key = self.targets[index].key.clone();
-            let counts = refuted.as_ref().is_none_or(|refuted| {
-                key.origin == Origin::Declared && refuted.contains(&key.block)
-            });
-            if !counts || !self.is_worth_judging(index, made_for) {
-                continue;
-            }
-            let Some(instance) = accesses.find(&key) else { continue };
-            let judged = may_be_violation(&key, &effects)
-                .then(|| judge(run, &key, &instance, &effects))
-                .filter(|judged| judged.is_violation(&key));
-            let Some(judged) = judged else {
-                self.targets[index].harmless += 1;
-                self.targets[index].last = Some(Unreached::Harmless);
-                continue;
-            };
-            is_normal = false;
-            self.targets[index].done = true;
-            if !self.is_other_side(&key, &judged, run) {
-                is_evidence |= self.report(run, key, judged);
-            }
-        }
-        if is_normal {
-            self.normal.learn(&run.ran);
-        }
-        is_evidence
-    }
-
-    /// Two blocks that access two variables tear each other: one finding says it all.
-    fn is_other_side(&self, key: &Key, judged: &Judged, run: &Run) -> bool {
-        let tears = judged.intruder.and_then(|label| run.tables.labels.get(label));
-        let swapped = |found: &Finding| {
-            Some(found.key.block.as_str()) == tears && found.intruder().as_ref() == Some(&key.block)
-        };
-        matches!(key.shape, Shape::Two { .. }) && self.outcome.findings.iter().any(swapped)
-    }
-
-    /// Judging costs as much as the trace is long. What did no harm often enough is left alone in runs that were
-    /// made for something else, and so are two variables of a block that is known to be torn.
-    fn is_worth_judging(&self, index: usize, made_for: Option<usize>) -> bool {
-        let target = &self.targets[index];
-        let is_known = |found: &Finding| target.key.is_covered_by(&found.key);
-        let is_covered = matches!(target.key.shape, Shape::Two { .. })
-            && self.outcome.findings.iter().any(is_known);
-        let is_stale = target.harmless >= OFTEN_HARMLESS && made_for != Some(index);
-        !target.done && !is_covered && !is_stale
-    }
-
-    /// Adds a finding, or makes a known one of the same concern better. Says whether the trace is
-    /// needed for it.
-    fn report(&mut self, run: &Run, key: Key, judged: Judged) -> bool {
-        let known =
-            self.outcome.findings.iter_mut().find(|found| found.key.concern() == key.concern());
-        let after = self.begin.elapsed();
-        let (trace, tables) = (run.trace.clone(), run.tables.clone());
-        match known {
-            Some(known) if known.judged.weight() >= judged.weight() => {
-                known.alike += 1;
-                false
-            }
-            Some(known) => {
-                let (number, alike) = (known.number, known.alike + 1);
-                let is_new = known.judged.weight() < 2;
-                *known =
-                    Finding { number, key, judged, run: run.number, trace, tables, alike, after };
-                // Told again only if it is now proved and was not; the report has the better one anyway.
-                if is_new {
-                    (self.watch)(News::Found(known));
-                }
-                true
-            }
-            None => {
-                let number = self.outcome.findings.len() as u32 + 1;
-                let found = Finding {
-                    number,
-                    key,
-                    judged,
-                    run: run.number,
-                    trace,
-                    tables,
-                    alike: 0,
-                    after,
-                };
-                (self.watch)(News::Found(&found));
-                self.outcome.findings.push(found);
-                true
-            }
-        }
-    }
-
-    /// Keeps a run for later leads. Old directed runs go; the trace file stays only if it is evidence.
-    fn keep(&mut self, run: Run, is_evidence: bool) {
-        if !is_evidence {
-            // Nobody asks for it again; that it cannot be removed does no harm.
-            let _ = std::fs::remove_file(&run.trace);
-        }
-        self.kept.push(Some(run));
-        let loaded = self.kept.iter().flatten().count();
-        if loaded > MOST_KEPT {
-            let initial = self.options.initial.len().min(MOST_KEPT - 1);
-            let old = self.kept.iter().skip(initial).position(Option::is_some);
-            let Some(old) = old.map(|place| place + initial) else { return };
-            self.kept[old] = None;
-            for target in &mut self.targets {
-                target.leads.retain(|lead| lead.run != old);
-            }
-        }
+    /// Whether the block that alone is chased occurs in the run.
+    fn is_about(&self, run: &Run) -> bool {
+        let Some(only) = &self.options.only else { return true };
+        run.tables.labels.iter().any(|name| only.is_block(name))
     }
 
     fn finish(mut self) -> Outcome {
         let tried_all = |target: &Target| {
             target.leads.is_empty() || target.attempts >= self.options.per_candidate
         };
-        self.outcome.candidates = self.targets.len() as u64;
-        for target in &self.targets {
+        let mine = |target: &&Target| self.options.shard.has(&target.key);
+        self.outcome.candidates = self.targets.iter().filter(mine).count() as u64;
+        for target in self.targets.iter().filter(mine) {
             let mut known = self.outcome.findings.iter();
             if target.done || known.any(|found| target.key.is_covered_by(&found.key)) {
                 continue;

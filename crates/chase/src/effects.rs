@@ -88,6 +88,7 @@ mod tests {
             stdout: stdout.into(),
             stderr: stderr.into(),
             followed: None,
+            preemptions: None,
             unseen: Vec::new(),
         }
     }

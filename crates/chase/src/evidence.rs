@@ -1,12 +1,13 @@
 //! A run that was made, ready to be asked.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_predict::candidates::{self, Candidate, Limits, Objects, PairCandidate, Sources, Spot};
 use untorn_predict::{At, BlockId, Facts, Goal, History, Origin};
 use untorn_trace::formats::open::{Input, OpenOptions, open};
-use untorn_trace::{BATCH, Op, SiteId, Tables, VarId};
+use untorn_trace::{BATCH, Event, Op, SiteId, Tables, VarId};
 
 use crate::places;
 use crate::runner::{How, Ran};
@@ -48,6 +49,40 @@ pub(crate) struct Suspect {
     pub goals: Vec<Goal>,
 }
 
+/// What of a trace does not count.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Left<'a> {
+    /// Events behind so many.
+    pub most: usize,
+    /// Declared blocks that are the body of a thread or a task.
+    pub entries: bool,
+    /// Declared blocks of these names.
+    pub blocks: &'a BTreeSet<String>,
+}
+
+impl Left<'_> {
+    fn blend_out(&self, events: &mut [Event], tables: &Tables) {
+        if !self.entries && self.blocks.is_empty() {
+            return;
+        }
+        let is_left = |name: &str| self.blocks.contains(name) || (self.entries && is_entry(name));
+        let labels: Vec<bool> = tables.labels.iter().map(is_left).collect();
+        for event in events {
+            if let Op::Begin { label } | Op::End { label } = event.op
+                && labels.get(label.index()) == Some(&true)
+            {
+                event.op = Op::Branch { count: 0 };
+            }
+        }
+    }
+}
+
+/// Whether a method is where a thread or a task begins, by its name.
+fn is_entry(name: &str) -> bool {
+    let method = name.rsplit('.').next().unwrap_or(name);
+    matches!(method, "main" | "run" | "call") || method.starts_with("lambda$")
+}
+
 fn recorded_classes(history: &History, tables: &Tables) -> FxHashSet<String> {
     let accesses = history
         .events()
@@ -59,13 +94,13 @@ fn recorded_classes(history: &History, tables: &Tables) -> FxHashSet<String> {
 }
 
 impl Run {
-    /// Reads the trace, at most `most` events of it.
+    /// Reads the trace, but for what is left out.
     pub(crate) fn load(
         number: u32,
         how: How,
         ran: Ran,
         trace: &Path,
-        most: usize,
+        left: Left<'_>,
     ) -> Result<Self, EvidenceError> {
         let fail = |reason: String| EvidenceError::Trace { path: trace.to_owned(), reason };
         let mut source = open(&Input::new(trace), &OpenOptions::default())
@@ -77,11 +112,12 @@ impl Run {
             if batch.is_empty() {
                 break;
             }
-            let kept = batch.len().min(most - events.len().min(most));
+            let kept = batch.len().min(left.most - events.len().min(left.most));
             events.extend_from_slice(&batch[..kept]);
             left_out += (batch.len() - kept) as u64;
         }
         let tables = source.tables().clone();
+        left.blend_out(&mut events, &tables);
         let history = History::new(events, &tables).map_err(|error| fail(error.to_string()))?;
         let keys = (0..tables.sites.len()).map(SiteId::from_index);
         let sites = keys.filter_map(|site| Some((places::key(&tables, site)?, site))).collect();
@@ -155,14 +191,11 @@ impl Run {
         if origin == Origin::Declared || self.history.block(block).outer.is_some() {
             return false;
         }
-        let name = self.name_of(block);
-        let method = name.rsplit('.').next().unwrap_or(name);
-        let is_entry = matches!(method, "main" | "run" | "call") || method.starts_with("lambda$");
         let line = |spot: Option<&Spot>| match spot {
             Some(Spot::Site(site)) => self.tables.site_text(*site),
             _ => String::new(),
         };
-        is_entry && line(spots.first()) != line(spots.last())
+        is_entry(self.name_of(block)) && line(spots.first()) != line(spots.last())
     }
 
     /// The blocks around an event, the innermost first.

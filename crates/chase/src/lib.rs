@@ -18,7 +18,7 @@ mod strategy;
 mod target;
 mod verify;
 
-pub use chase::{Chase, ChaseError, Finding, News, Options, Outcome};
+pub use chase::{Chase, ChaseError, Finding, News, Only, Options, Outcome, Shard};
 pub use effects::Effect;
 pub use evidence::{EvidenceError, Run};
 pub use runner::{Ended, Followed, How, Ran, Runner, RunnerError};

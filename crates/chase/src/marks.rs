@@ -11,7 +11,7 @@ use untorn_predict::{At, BlockId, History};
 use untorn_schedule::{Marks, Role};
 use untorn_trace::{EventIdx, LockId, Op, SiteId, ThreadId};
 
-use crate::evidence::{EvidenceError, Run};
+use crate::evidence::{EvidenceError, Left, Run};
 use crate::places;
 use crate::runner::{Ended, How, Ran};
 
@@ -25,8 +25,10 @@ const MOST_EVENTS: usize = 8_000_000;
 pub fn of_trace(trace: &Path, find: fn(&Run) -> Marks) -> Result<Marks, EvidenceError> {
     let how = How::Policy { name: String::new(), seed: 0, quantum: 1 };
     let (stdout, stderr, unseen) = (Vec::new(), Vec::new(), Vec::new());
-    let ran = Ran { ended: Ended::Exit(0), stdout, stderr, followed: None, unseen };
-    Ok(find(&Run::load(1, how, ran, trace, MOST_EVENTS)?))
+    let (followed, preemptions) = (None, None);
+    let ran = Ran { ended: Ended::Exit(0), stdout, stderr, followed, preemptions, unseen };
+    let left = Left { most: MOST_EVENTS, entries: false, blocks: &BTreeSet::new() };
+    Ok(find(&Run::load(1, how, ran, trace, left)?))
 }
 
 /// For AtomFuzzer: where a thread takes a lock that it has released in the same block, declared or inferred

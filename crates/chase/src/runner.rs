@@ -1,6 +1,6 @@
 //! What the chase needs of a front end: run the program once, in a given way, and keep its trace.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use untorn_schedule::{Marks, Plan};
 
@@ -42,6 +42,8 @@ pub struct Ran {
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
     pub followed: Option<Followed>,
+    /// How often a thread that could go on was stopped, if that is known.
+    pub preemptions: Option<u64>,
     /// What the front end could not see, in words.
     pub unseen: Vec<String>,
 }
@@ -51,11 +53,16 @@ pub struct Ran {
 #[error("{0}")]
 pub struct RunnerError(pub String);
 
-/// A front end. One run at a time.
+/// A front end.
 pub trait Runner {
     /// Runs the program to its end; its trace is then at `trace`.
     ///
     /// # Errors
     /// If it could not be run at all. A program that fails is an [`Ended`].
     fn run(&mut self, how: &How, trace: &Path) -> Result<Ran, RunnerError>;
+
+    /// Runs the program several times, at once if it can. Gives what came of each, in order.
+    fn run_all(&mut self, calls: &[(How, PathBuf)]) -> Vec<Result<Ran, RunnerError>> {
+        calls.iter().map(|(how, trace)| self.run(how, trace)).collect()
+    }
 }

@@ -7,11 +7,12 @@
 //! of the goal are steps always.
 
 use rustc_hash::FxHashMap;
-use untorn_predict::{At, Plan as Order};
+use untorn_predict::{At, Goal, Plan as Order};
 use untorn_schedule::{Place, Plan, PlanStep, PlanThread};
 use untorn_trace::{Op, SiteId, ThreadId};
 
 use crate::evidence::Run;
+use crate::instance::Instance;
 use crate::places;
 use crate::target::Lead;
 
@@ -76,6 +77,19 @@ pub(crate) fn plan(run: &Run, lead: &Lead, order: &Order) -> Option<Plan> {
 pub(crate) fn bare_plan(run: &Run, events: &[At]) -> Option<Plan> {
     let steps: Option<Vec<PlanStep>> = events.iter().map(|&at| single(run, at)).collect();
     Some(Plan { steps: steps? })
+}
+
+/// Plans that may show an instance of a run again: its accesses alone, then the order of the whole run up to there.
+pub(crate) fn recipes(run: &Run, instance: &Instance) -> Vec<Plan> {
+    let mut events = instance.all().to_vec();
+    events.sort_unstable();
+    events.dedup();
+    let bare = bare_plan(run, &events);
+    let end = events.last().map_or(0, |at| at.0 + 1);
+    let order = Order { steps: (0..end).map(At).collect() };
+    let goal = Goal::new(&events);
+    let lead = Lead { run: 0, goal, order: crate::target::Order::None, pending: None };
+    bare.into_iter().chain(plan(run, &lead, &order)).collect()
 }
 
 fn single(run: &Run, wanted: At) -> Option<PlanStep> {

@@ -4,12 +4,14 @@ mod analyze;
 mod check;
 mod compare;
 mod confirm;
+mod merge;
 mod predict;
 mod record;
 mod replay;
 mod report;
 mod shared;
 mod trace;
+mod verify;
 
 use clap::{Parser, Subcommand};
 
@@ -17,12 +19,14 @@ pub use analyze::*;
 pub use check::*;
 pub use compare::*;
 pub use confirm::*;
+pub use merge::*;
 pub use predict::*;
 pub use record::*;
 pub use replay::*;
 pub use report::*;
 pub use shared::*;
 pub use trace::*;
+pub use verify::*;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -36,6 +40,7 @@ Examples:
   untorn check -- java -cp classes Bank       find, prove and keep what can be torn
   untorn report --open untorn-out/report.json  look at what was found
   untorn replay untorn-out/report.json 1      see the first violation happen again
+  untorn verify untorn-out/report.json 1      after a fix: can it still happen?
   untorn record -- java -cp classes Bank      run a program and keep its trace
   untorn replay run.utr                       run it again, the very same way
   untorn analyze run.std                      check a RAPID trace and explain what is torn
@@ -63,6 +68,10 @@ fn sections(first: &str, second: &str) -> String {
 pub enum Command {
     /// Find what can be torn in a Java program, make it happen, prove it, keep it for replay
     Check(CheckArgs),
+    /// After a fix: chase one violation of a report again, and nothing else
+    Verify(VerifyArgs),
+    /// Put the reports of the parts of a check together
+    Merge(MergeArgs),
     /// Write a commented untorn.toml for this project
     Init,
     /// Run every method of the field on one program, and print who found what

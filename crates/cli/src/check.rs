@@ -8,15 +8,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use untorn_chase::{Chase, ChaseError, Ended, Finding, News, Outcome};
-use untorn_report::model::{CheckFacts, Report, Unreached};
+use untorn_jvm::config::ScopeConfig;
+use untorn_predict::candidates::Sources;
+use untorn_report::model::{CheckFacts, Report, Setting, Unreached};
 use untorn_report::{html, json};
 
 use crate::config::Check;
 use crate::console::{Console, StatusLine};
 use crate::exit::{Exit, Failure, Result};
 use runner::JvmRunner;
+pub use story::why_unreached;
 
 pub fn run(check: &Check) -> Result<Exit> {
+    let mut console = Console::new(check.color, check.volume);
+    let outcome = chase(check, &mut console)?;
+    story::summary(&outcome, check, &check.out.join("report.json"), &mut console)?;
+    Ok(exit(&outcome))
+}
+
+/// Chases, tells what happens meanwhile, and writes the report.
+pub fn chase(check: &Check, console: &mut Console) -> Result<Outcome> {
     let folder = &check.out;
     let cannot = |error: std::io::Error| {
         Failure::run(format!("cannot write {}: {error}", folder.display()))
@@ -25,7 +36,6 @@ pub fn run(check: &Check) -> Result<Exit> {
     std::fs::create_dir_all(folder).map_err(cannot)?;
     forget(folder);
     let mut runner = JvmRunner::new(check, folder)?;
-    let mut console = Console::new(check.color, check.volume);
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     // Without it Ctrl-C ends everything at once, and what was found so far is on the screen only.
@@ -34,17 +44,15 @@ pub fn run(check: &Check) -> Result<Exit> {
     let mut told: Result<()> = Ok(());
     let mut watch = |news: News<'_>| {
         if told.is_ok() {
-            told = story::tell(&news, check, &mut console, &mut line);
+            told = story::tell(&news, check, console, &mut line);
         }
     };
     let chase = Chase::new(&mut runner, check.options.clone(), folder, &stop, &mut watch);
     let outcome = chase.run().map_err(could_not_run)?;
     line.clear();
     told?;
-    let report = folder.join("report.json");
-    write_report(&report, check, &outcome)?;
-    story::summary(&outcome, check, &report, &mut console)?;
-    Ok(exit(&outcome))
+    write_report(&folder.join("report.json"), check, &outcome)?;
+    Ok(outcome)
 }
 
 /// Removes the traces of an earlier check: its report is about to be replaced.
@@ -98,7 +106,7 @@ fn write_report(path: &Path, check: &Check, outcome: &Outcome) -> Result<()> {
                 variable: key.field.clone(),
                 pattern: key.shape.letters(),
                 places: key.places.clone(),
-                why: story::why_unreached(why),
+                why: why_unreached(why),
                 sources: Vec::new(),
             })
             .collect(),
@@ -106,6 +114,11 @@ fn write_report(path: &Path, check: &Check, outcome: &Outcome) -> Result<()> {
         left_out: outcome.left_out,
         interrupted: outcome.interrupted,
         milliseconds: outcome.time.as_millis() as u64,
+        setting: setting(check),
+        deadlocks: outcome.deadlocks.into(),
+        shard: Some(check.options.shard)
+            .filter(|shard| shard.count > 1)
+            .map(|shard| [shard.index + 1, shard.count]),
     });
     crate::sources::fill(&mut report, &check.sources);
     let page = path.with_extension("html");
@@ -114,6 +127,19 @@ fn write_report(path: &Path, check: &Check, outcome: &Outcome) -> Result<()> {
             .map_err(|error| Failure::run(format!("cannot write {}: {error}", path.display())))?;
     }
     Ok(())
+}
+
+/// What `untorn verify` has to be told to do the same again.
+fn setting(check: &Check) -> Setting {
+    let ScopeConfig { instrument, exclude, atomic } = check.scope.clone();
+    Setting {
+        instrument,
+        exclude,
+        atomic,
+        declared: check.options.sources == Sources::Declared,
+        all_methods: check.options.all_methods,
+        directory: check.directory.as_ref().map(|path| path.display().to_string()),
+    }
 }
 
 /// What else went wrong in the run that shows a finding.

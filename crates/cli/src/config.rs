@@ -7,7 +7,6 @@ use untorn_trace::{EventIdx, Format, Strictness};
 
 use untorn_jvm::config::ScopeConfig;
 use untorn_predict::candidates::Sources;
-use untorn_report::model::Report;
 
 use crate::args::{
     AnalyzeArgs, BlocksName, CheckArgs, CheckerName, ConfirmArgs, FormatName, InputArgs,
@@ -16,6 +15,7 @@ use crate::args::{
 use crate::console::{Color, Volume};
 use crate::exit::{Failure, Result};
 use crate::files::{Input, is_dash};
+use crate::findings;
 
 /// What `untorn analyze` is to do.
 #[derive(Debug)]
@@ -277,27 +277,13 @@ impl Replay {
 
 /// The trace that shows a violation of a report.
 fn trace_of(path: &Path, number: Option<u32>) -> Result<PathBuf> {
-    let fail = |error: String| Failure::input(format!("{}: {error}", path.display()));
-    let text = std::fs::read(path).map_err(|error| fail(error.to_string()))?;
-    let report: Report = serde_json::from_slice(&text)
-        .map_err(|error| fail(format!("not a report of untorn check: {error}")))?;
-    let all: Vec<u32> = report.findings.iter().map(|finding| finding.number).collect();
-    let number = match (number, all.as_slice()) {
-        (Some(number), _) => number,
-        (None, [only]) => *only,
-        (None, _) => {
-            let way_out = format!("untorn replay {} NUMBER", path.display());
-            return Err(
-                fail(format!("it has {} violations: which one?", all.len())).way_out(way_out)
-            );
-        }
-    };
-    let found = report.findings.iter().find(|finding| finding.number == number);
-    let evidence = found
-        .and_then(|finding| finding.evidence.as_ref())
-        .ok_or_else(|| fail(format!("it has no violation {number}, only {} of them", all.len())))?;
+    let report = findings::read_report(path)?;
+    let evidence = findings::evidence(&report, path, number, "replay")?;
     Ok(path.parent().unwrap_or(Path::new("")).join(&evidence.trace))
 }
+
+/// More JVMs at once than this help nobody.
+const MOST_JOBS: usize = 256;
 
 /// What `untorn check` is to do.
 #[derive(Debug)]
@@ -319,12 +305,17 @@ impl Check {
     pub fn new(args: CheckArgs) -> Result<Self> {
         crate::project::need_command(&args.command)?;
         let blocks = Blocks::new(Vec::new(), args.not_atomic)?;
+        let blocks_of = if args.all_methods { BlocksName::Declared } else { args.blocks };
         let mut options = untorn_chase::Options {
             time: duration(&args.time)?,
             runs: args.runs.max(1),
             per_candidate: args.per_candidate,
             explore: args.explore,
-            sources: sources_of(args.blocks),
+            sources: sources_of(blocks_of),
+            all_methods: args.all_methods,
+            jobs: args.jobs.clamp(1, MOST_JOBS),
+            shard: args.shard.as_deref().map(shard).transpose()?.unwrap_or_default(),
+            minimise: args.minimise,
             most_events: args.events.max(1),
             strategy: crate::methods::together(&args.with)?,
             not_atomic: blocks.not_atomic,
@@ -336,21 +327,33 @@ impl Check {
             (_, true) => Volume::Verbose,
             _ => Volume::Normal,
         };
+        let mut atomic = args.atomic;
+        if args.all_methods {
+            atomic.push("*".to_owned());
+        }
         Ok(Self {
             options,
             out: args.out,
             sources: source_roots(args.source),
-            scope: ScopeConfig {
-                instrument: args.instrument,
-                exclude: args.exclude,
-                atomic: args.atomic,
-            },
+            scope: ScopeConfig { instrument: args.instrument, exclude: args.exclude, atomic },
             run_time: args.run_time.as_deref().map(duration).transpose()?,
             color: args.color,
             volume,
             command: args.command,
             directory: args.directory,
         })
+    }
+}
+
+/// `2/8`: the second of eight.
+fn shard(text: &str) -> Result<untorn_chase::Shard> {
+    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+    match parts {
+        Some((index, count)) if (1..=count).contains(&index) => {
+            Ok(untorn_chase::Shard { index: index - 1, count })
+        }
+        _ => Err(Failure::input(format!("'{text}' is not a part of the work"))
+            .way_out("write 1/8, 2/8 and so on up to 8/8")),
     }
 }
 

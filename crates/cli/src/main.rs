@@ -12,6 +12,7 @@ mod context;
 mod exit;
 mod files;
 mod findings;
+mod merge;
 mod methods;
 mod predict;
 mod project;
@@ -24,6 +25,7 @@ mod scene;
 mod sources;
 mod summary;
 mod trace;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -64,6 +66,8 @@ fn run() -> Result<ExitCode> {
             Project::find()?.fill_check(&mut args, given);
             check::run(&config::Check::new(args)?).map(ExitCode::from)
         }
+        Command::Verify(args) => verify::run(args).map(ExitCode::from),
+        Command::Merge(args) => merge::run(&args).map(ExitCode::from),
         Command::Compare(mut args) => {
             Project::find()?.fill_compare(&mut args, given);
             compare::run(&compare::config::Compare::new(args)?).map(ExitCode::from)

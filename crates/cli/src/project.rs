@@ -33,6 +33,9 @@ struct CheckTable {
     run_time: Option<String>,
     events: Option<usize>,
     seed: Option<u64>,
+    jobs: Option<usize>,
+    minimise: Option<u32>,
+    all_methods: Option<bool>,
     with: Option<Vec<StrategyName>>,
     blocks: Option<BlocksName>,
     atomic: Option<Vec<String>>,
@@ -115,6 +118,9 @@ impl Project {
         given.fill("run_time", &mut args.run_time, own.run_time.clone().map(Some));
         given.fill("events", &mut args.events, own.events);
         given.fill("seed", &mut args.seed, own.seed);
+        given.fill("jobs", &mut args.jobs, own.jobs);
+        given.fill("minimise", &mut args.minimise, own.minimise);
+        given.fill("all_methods", &mut args.all_methods, own.all_methods);
         given.fill("with", &mut args.with, own.with.clone());
         given.fill("blocks", &mut args.blocks, own.blocks);
         given.fill("atomic", &mut args.atomic, own.atomic.clone());
@@ -133,6 +139,7 @@ impl Project {
         given.fill("seed", &mut args.seed, own.seed);
         given.fill("blocks", &mut args.blocks, own.blocks);
         given.fill("atomic", &mut args.atomic, own.atomic.clone());
+        given.fill("not_atomic", &mut args.not_atomic, own.not_atomic.clone());
         given.fill("instrument", &mut args.instrument, own.instrument.clone());
         given.fill("exclude", &mut args.exclude, own.exclude.clone());
         self.fill_command(&mut args.command, &mut args.directory, own.command.as_ref());

@@ -4,7 +4,8 @@
 #[path = "support/java.rs"]
 mod java;
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use java::{Ended, arg, compile_one, example, examples, run, scratch};
 use serde_json::Value;
@@ -170,4 +171,112 @@ fn bad_arguments_say_the_way_out() {
     std::fs::write(&report, "{}").expect("a file is written");
     let not_one = run(&["replay", arg(&report)]).with_code(2);
     assert!(not_one.stderr.contains("not a report of untorn check"), "{not_one}");
+}
+
+/// A wrong program and the same program mended: the finding of the one is looked for in the other.
+#[test]
+fn a_fix_is_verified_and_a_missing_one_is_noticed() {
+    let torn = example("fail", "Bank");
+    let out = scratch("verify-report");
+    check(&out, &["--explore", "0"], &torn.command()).with_code(1);
+    let report = out.join("report.json");
+    let verify = |command: &[String]| {
+        let again = scratch("verify-again");
+        let mut args = vec!["verify", arg(&report), "1", "--explore", "2", "--out", arg(&again)];
+        if !command.is_empty() {
+            args.push("--");
+            args.extend(command.iter().map(String::as_str));
+        }
+        run(&args)
+    };
+    let same = verify(&[]).with_code(1);
+    assert!(same.stdout.contains("Account.withdraw can STILL be torn"), "{same}");
+    let mended = verify(&example("pass", "BankFixed").command()).with_code(0);
+    assert!(mended.stdout.contains("Account.withdraw was not torn any more"), "{mended}");
+    let other = verify(&example("pass", "VolatileHandOver").command()).with_code(3);
+    assert!(other.stderr.contains("did not occur"), "{other}");
+    let into = run(&["verify", arg(&report), "1", "--out", arg(&out)]).with_code(2);
+    assert!(into.stderr.contains("would replace the old one"), "{into}");
+}
+
+/// What each finding of a report is about.
+fn concerns(out: &Path) -> BTreeSet<String> {
+    let report = report(out);
+    let findings = report["findings"].as_array().expect("findings").iter();
+    findings.map(|finding| finding["headline"].to_string()).collect()
+}
+
+/// Two parts of the work, put together, find what one machine finds; and so do two programs at once.
+#[test]
+fn parts_and_jobs_find_the_same_as_one() {
+    let example = example("fail", "StringBufferInsert");
+    let options = ["--explore", "2", "--minimise", "0"];
+    let whole = scratch("shard-whole");
+    check(&whole, &options, &example.command()).with_code(1);
+    let parts: Vec<PathBuf> = (1..=2).map(|i| scratch(&format!("shard-{i}"))).collect();
+    for (part, shard) in parts.iter().zip(["1/2", "2/2"]) {
+        let mut options = options.to_vec();
+        options.extend(["--shard", shard]);
+        check(part, &options, &example.command());
+    }
+    let merged = scratch("shard-merged");
+    let all = run(&["merge", arg(&parts[0]), arg(&parts[1]), "--out", arg(&merged)]).with_code(1);
+    assert_eq!(concerns(&merged), concerns(&whole), "{all}");
+    let again = run(&["replay", arg(&merged.join("report.json")), "1"]);
+    assert!(again.stderr.contains("events exactly"), "the replay differs: {again}");
+    let alone = run(&["merge", arg(&parts[0]), "--out", arg(&merged)]).with_code(2);
+    assert!(alone.stderr.contains("part 2 of 2 is missing"), "{alone}");
+    let twice = run(&["merge", arg(&parts[0]), arg(&parts[0]), "--out", arg(&merged)]);
+    assert!(twice.with_code(2).stderr.contains("given already"));
+    let jobs = scratch("jobs");
+    let mut options = options.to_vec();
+    options.extend(["--jobs", "2"]);
+    let done = check(&jobs, &options, &example.command()).with_code(1);
+    assert_eq!(concerns(&jobs), concerns(&whole), "{done}");
+}
+
+/// A violation that a random schedule shows among many switches is shown again with few of them.
+#[test]
+fn the_schedule_that_is_kept_is_a_simple_one() {
+    let source = "public class Busy {
+        static int hits, noise;
+        static void hit() { int seen = hits; for (int i = 0; i < 20; i++) noise += i; hits = seen + 1; }
+        public static void main(String[] args) throws Exception {
+            Thread[] all = new Thread[3];
+            for (int i = 0; i < 3; i++) { all[i] = new Thread(Busy::hit); all[i].start(); }
+            for (Thread one : all) one.join();
+            System.out.println(hits);
+        }
+    }";
+    let command = java::java(&compile_one("Busy.java", source), "Busy");
+    let preemptions = |minimise: &str| {
+        let out = scratch(&format!("minimise-{minimise}"));
+        let options = ["--with", "pos", "--runs", "12", "--minimise", minimise];
+        check(&out, &options, &command).with_code(1);
+        report(&out)["findings"][0]["evidence"]["preemptions"].as_u64().expect("a number")
+    };
+    let (without, with) = (preemptions("0"), preemptions("12"));
+    assert!(with <= 2 && with < without, "{without} preemptions became {with}");
+}
+
+/// Every method is taken to be atomic: what is torn inside of a torn method is found when that is out of the way.
+#[test]
+fn every_method_is_refuted_by_itself() {
+    let source = "public class Layers {
+        static int x;
+        static void inner() { int seen = x; x = seen + 1; }
+        static void outer() { inner(); inner(); }
+        public static void main(String[] args) throws Exception {
+            Thread a = new Thread(Layers::outer), b = new Thread(Layers::outer);
+            a.start(); b.start(); a.join(); b.join();
+        }
+    }";
+    let command = java::java(&compile_one("Layers.java", source), "Layers");
+    let out = scratch("all-methods");
+    let done = check(&out, &["--all-methods", "--explore", "0"], &command).with_code(1);
+    let found = concerns(&out);
+    for method in ["Layers.outer", "Layers.inner"] {
+        assert!(found.iter().any(|one| one.contains(method)), "no {method}: {done}");
+    }
+    assert!(!found.iter().any(|one| one.contains("Layers.main")), "{done}");
 }

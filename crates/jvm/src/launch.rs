@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::config::{Config, Progress};
 
@@ -34,7 +35,10 @@ impl Launch {
     /// Finds the agent and makes a place for its files.
     pub fn prepare() -> Result<Self, LaunchError> {
         let agent = find_agent()?;
-        let directory = std::env::temp_dir().join(format!("untorn-{}", std::process::id()));
+        // Several may be prepared by one process.
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let (process, number) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let directory = std::env::temp_dir().join(format!("untorn-{process}-{number}"));
         let fail = |error: std::io::Error| LaunchError::Write {
             path: directory.clone(),
             reason: error.to_string(),

@@ -52,6 +52,29 @@ pub struct CheckFacts {
     pub left_out: u64,
     pub interrupted: bool,
     pub milliseconds: u64,
+    #[serde(default)]
+    pub setting: Setting,
+    /// Runs that ended in a deadlock.
+    #[serde(default)]
+    pub deadlocks: u64,
+    /// The part of the work that was done, from 1, and of how many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<[u32; 2]>,
+}
+
+/// What a check was told beside the command: so that it can be repeated.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Setting {
+    pub instrument: Vec<String>,
+    pub exclude: Vec<String>,
+    pub atomic: Vec<String>,
+    /// Only declared blocks counted.
+    pub declared: bool,
+    pub all_methods: bool,
+    /// Where the program ran, if that was another folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
 }
 
 /// A prediction that did not come true.
@@ -86,6 +109,14 @@ pub struct Evidence {
     pub replay: String,
     /// How long it took to find.
     pub milliseconds: u64,
+    /// What is torn, by the names that `untorn verify` looks for.
+    #[serde(default)]
+    pub block: String,
+    #[serde(default)]
+    pub variable: String,
+    /// How often the schedule stops a thread that could go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preemptions: Option<u64>,
 }
 
 impl Report {

@@ -60,6 +60,19 @@ impl Schedule {
         bytes
     }
 
+    /// How often a thread was stopped that could have gone on, and another one went on.
+    pub fn preemptions(steps: &[Step]) -> u64 {
+        // Turns in which nothing happened are the follower's own business.
+        let mut ran = steps.iter().filter(|step| step.events > 0).peekable();
+        let mut count = 0;
+        while let Some(step) = ran.next() {
+            let stopped = matches!(step.reason, Reason::Budget | Reason::Plan);
+            count +=
+                u64::from(stopped && ran.peek().is_some_and(|next| next.thread != step.thread));
+        }
+        count
+    }
+
     pub fn decode(bytes: &[u8]) -> Result<Vec<Step>, ScheduleError> {
         let mut steps = Vec::new();
         let mut offset = 0;

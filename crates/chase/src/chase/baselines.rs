@@ -9,7 +9,7 @@ use untorn_check::{Checker, Outcome};
 use untorn_schedule::Marks;
 use untorn_trace::EventIdx;
 
-use super::{Chase, ChaseError};
+use super::{Chase, ChaseError, Request};
 use crate::evidence::Run;
 use crate::marks;
 use crate::runner::How;
@@ -21,11 +21,13 @@ impl Chase<'_> {
         self.options.per_candidate = 1;
         self.options.initial.truncate(1);
         for how in self.options.initial.clone() {
-            self.make_run(how, None)?;
+            self.make_runs(vec![Request::undirected(how)])?;
         }
         while !self.is_over() {
-            let Some(target) = self.next_target() else { break };
-            self.attempt(target)?;
+            let Some(target) = self.next_target(&BTreeSet::new()) else { break };
+            if let Some(request) = self.directed(target) {
+                self.make_runs(vec![request])?;
+            }
         }
         Ok(())
     }
@@ -41,7 +43,8 @@ impl Chase<'_> {
         };
         let blind = policies.is_empty() || policies.iter().any(needs_marks);
         if blind && !self.is_over() {
-            self.make_run(by_policy("run-to-block", first_seed), None)?;
+            let first = by_policy("run-to-block", first_seed);
+            self.make_runs(vec![Request::undirected(first)])?;
         }
         let mut turn = 0;
         while !self.is_over() && !policies.is_empty() {
@@ -50,7 +53,7 @@ impl Chase<'_> {
             let seed = first_seed + 1 + (turn / policies.len()) as u64;
             turn += 1;
             let how = self.undirected(policy, seed);
-            self.make_run(how, None)?;
+            self.make_runs(vec![Request::undirected(how)])?;
         }
         Ok(())
     }

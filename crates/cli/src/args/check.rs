@@ -63,6 +63,22 @@ pub struct CheckArgs {
     #[arg(long, value_enum, value_name = "WHICH", default_value_t = BlocksName::All)]
     pub blocks: BlocksName,
 
+    /// Take every method to be atomic until it is refuted: Velodrome's way to evaluate
+    #[arg(long)]
+    pub all_methods: bool,
+
+    /// Programs that may run at once; each has a processor to itself if there are enough
+    #[arg(long, short, value_name = "N", default_value_t = 1)]
+    pub jobs: usize,
+
+    /// Do one part of the work, such as 2/8; `untorn merge` puts the reports together
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<String>,
+
+    /// Runs for one violation that look for a schedule with fewer switches
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    pub minimise: u32,
+
     /// Where the report, the traces and the program's output go
     #[arg(long, short, value_name = "FOLDER", default_value = "untorn-out")]
     pub out: PathBuf,

@@ -60,6 +60,10 @@ pub struct CompareArgs {
     #[arg(long, value_name = "PATTERN")]
     pub atomic: Vec<String>,
 
+    /// These blocks need not be atomic: nothing is said about them; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub not_atomic: Vec<String>,
+
     /// When to use colour
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     pub color: Color,

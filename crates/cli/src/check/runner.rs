@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use untorn_chase::{Ended, Followed, How, Ran, Runner, RunnerError};
-use untorn_jvm::DEADLOCK_EXIT;
 use untorn_jvm::launch::Launch;
+use untorn_jvm::{DEADLOCK_EXIT, SCHEDULE};
+use untorn_schedule::Schedule;
+use untorn_trace::formats::utr;
 
 use crate::config::{Check, Record};
 use crate::exit::Failure;
@@ -19,7 +21,44 @@ use crate::run::{Surroundings, refused};
 /// Output that is kept of one run; more is no help to anybody.
 const MOST_OUTPUT: u64 = 1 << 20;
 
+/// As many JVMs as may run at once.
 pub struct JvmRunner {
+    workers: Vec<Worker>,
+}
+
+impl JvmRunner {
+    pub fn new(check: &Check, folder: &Path) -> Result<Self, Failure> {
+        let jobs = check.options.jobs.max(1);
+        let workers: Result<Vec<Worker>, Failure> =
+            (1..=jobs).map(|number| Worker::new(check, folder, number)).collect();
+        Ok(Self { workers: workers? })
+    }
+}
+
+impl Runner for JvmRunner {
+    fn run(&mut self, how: &How, trace: &Path) -> Result<Ran, RunnerError> {
+        self.workers[0].run(how, trace)
+    }
+
+    fn run_all(&mut self, calls: &[(How, PathBuf)]) -> Vec<Result<Ran, RunnerError>> {
+        let mut out = Vec::with_capacity(calls.len());
+        for round in calls.chunks(self.workers.len()) {
+            let workers = self.workers.iter_mut().zip(round);
+            let results: Vec<_> = std::thread::scope(|scope| {
+                let handles: Vec<_> = workers
+                    .map(|(worker, (how, trace))| scope.spawn(|| worker.run(how, trace)))
+                    .collect();
+                let lost = |_| Err(RunnerError("the thread that ran the program died".to_owned()));
+                handles.into_iter().map(|handle| handle.join().unwrap_or_else(lost)).collect()
+            });
+            out.extend(results);
+        }
+        out
+    }
+}
+
+/// One JVM at a time.
+struct Worker {
     launch: Launch,
     surroundings: Surroundings,
     /// What every run has in common.
@@ -29,8 +68,8 @@ pub struct JvmRunner {
     output: [PathBuf; 2],
 }
 
-impl JvmRunner {
-    pub fn new(check: &Check, folder: &Path) -> Result<Self, Failure> {
+impl Worker {
+    fn new(check: &Check, folder: &Path, number: usize) -> Result<Self, Failure> {
         let launch = Launch::prepare().map_err(|error| refused(&error))?;
         let record = Record {
             out: PathBuf::new(),
@@ -41,12 +80,14 @@ impl JvmRunner {
             marks: None,
             scope: check.scope.clone(),
             patience_ms: 200,
-            pin: true,
+            // Several on one processor would be slower than none at all.
+            pin: check.options.jobs <= 1,
             quiet: true,
             command: check.command.clone(),
             directory: check.directory.clone(),
         };
-        let output = ["stdout", "stderr"].map(|name| folder.join(format!("{name}.txt")));
+        let suffix = if number == 1 { String::new() } else { format!("-{number}") };
+        let output = ["stdout", "stderr"].map(|name| folder.join(format!("{name}{suffix}.txt")));
         let patience = check.run_time.unwrap_or(Duration::from_secs(600));
         let surroundings = Surroundings::at(check.directory.as_deref());
         // A command that cannot be started is told at once, and as what it is.
@@ -129,7 +170,8 @@ impl JvmRunner {
                 .and_then(Value::as_str)
                 .map(str::to_owned),
         });
-        Ok(Ran { ended, stdout, stderr, followed, unseen: unseen(&said.meta.other) })
+        let (preemptions, unseen) = (preemptions(trace), unseen(&said.meta.other));
+        Ok(Ran { ended, stdout, stderr, followed, preemptions, unseen })
     }
 
     fn kept(&self, index: usize) -> Vec<u8> {
@@ -152,6 +194,13 @@ fn ended(status: ExitStatus) -> Ended {
     }
 }
 
+/// How often the schedule of a trace stopped a thread that could go on.
+fn preemptions(trace: &Path) -> Option<u64> {
+    let bytes = std::fs::read(trace).ok()?;
+    let schedule = utr::extras(&bytes, SCHEDULE).ok()?;
+    Some(Schedule::preemptions(&Schedule::decode(&schedule).ok()?))
+}
+
 /// What was not recorded and cannot be found torn.
 fn unseen(other: &std::collections::BTreeMap<String, Value>) -> Vec<String> {
     let skipped = other.get("skipped").and_then(Value::as_array).into_iter().flatten();
@@ -164,7 +213,7 @@ fn unseen(other: &std::collections::BTreeMap<String, Value>) -> Vec<String> {
     out
 }
 
-impl Runner for JvmRunner {
+impl Worker {
     fn run(&mut self, how: &How, trace: &Path) -> Result<Ran, RunnerError> {
         match how {
             How::Policy { name, seed, quantum } => {

@@ -65,6 +65,13 @@ pub fn tell(
                 count(*new as u64, "candidate"),
             ))
         }
+        News::Simplifying { number, finding } => {
+            if line.is_due() {
+                let block = &finding.key.block;
+                line.show(&format!("run {number}: a simpler schedule for {block}"));
+            }
+            Ok(())
+        }
         News::Found(found) => {
             line.clear();
             let shown = finding(found, check);
@@ -103,6 +110,9 @@ pub fn finding(found: &Finding, check: &Check) -> report::Finding {
         trace: relative(found),
         run: found.run,
         replay: format!("untorn replay {} {}", report.display(), found.number),
+        block: found.key.block.clone(),
+        variable: found.key.field.clone(),
+        preemptions: found.preemptions,
         milliseconds: found.after.as_millis() as u64,
     });
     shown

@@ -42,6 +42,9 @@ impl Compare {
             runs: u32::MAX,
             sources: sources_of(args.blocks),
             most_events: args.events.max(1),
+            // Finding is compared, not what comes after it.
+            minimise: 0,
+            not_atomic: args.not_atomic,
             ..untorn_chase::Options::default()
         };
         initial_seed(&mut options, args.seed);

@@ -64,6 +64,10 @@ pub fn evidence(plot: &Plot<'_>, check: Option<&CheckFacts>) -> Vec<(String, Str
             }
             other => other.to_owned(),
         });
+        if let Some(preemptions) = evidence.preemptions {
+            let times = words::times(preemptions);
+            row("Schedule", format!("stops a thread that could go on {times}"));
+        }
         row("Trace", evidence.trace.clone());
     }
     if finding.occurrences > 1 {

@@ -77,6 +77,7 @@ pub fn bank() -> Finding {
         run: 4,
         replay: "untorn replay untorn-out/report.json 1".into(),
         milliseconds: 1705,
+        ..Evidence::default()
     });
     finding.scene = Some(Scene {
         threads: 12,

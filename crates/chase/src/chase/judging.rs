@@ -1,0 +1,128 @@
+//! What happened in a run, and whether it is a violation.
+
+use untorn_predict::Origin;
+
+use super::{Chase, Finding, News};
+use crate::evidence::Run;
+use crate::instance::{Accesses, Instance};
+use crate::runner::Ended;
+use crate::steer;
+use crate::target::{Key, Shape, Unreached};
+use crate::verify::{Judged, judge, may_be_violation};
+
+/// A target that happened so often without harm is not judged in every run.
+const OFTEN_HARMLESS: u32 = 12;
+
+/// Deadlocks whose traces are kept: one shows what is wrong.
+const MOST_DEADLOCKS: usize = 2;
+
+impl Chase<'_> {
+    /// Looks for instances of all targets. Says whether the trace is evidence.
+    pub(super) fn look(&mut self, run: &Run, made_for: Option<usize>) -> bool {
+        let accesses = Accesses::new(run, self.targets.iter().map(|target| &target.key));
+        let refuted = self.refuted(run);
+        let effects = self.normal.compare(&run.ran);
+        let (mut is_evidence, mut is_normal) = (false, true);
+        for index in 0..self.targets.len() {
+            let key = self.targets[index].key.clone();
+            let counts = refuted.as_ref().is_none_or(|refuted| {
+                key.origin == Origin::Declared && refuted.contains(&key.block)
+            });
+            if !counts || !self.is_worth_judging(index, made_for) {
+                continue;
+            }
+            let Some(instance) = accesses.find(&key) else { continue };
+            let judged = may_be_violation(&key, &effects)
+                .then(|| judge(run, &key, &instance, &effects))
+                .filter(|judged| judged.is_violation(&key));
+            let Some(judged) = judged else {
+                self.targets[index].harmless += 1;
+                self.targets[index].last = Some(Unreached::Harmless);
+                continue;
+            };
+            is_normal = false;
+            self.targets[index].done = true;
+            if !self.is_other_side(&key, &judged, run) {
+                is_evidence |= self.report(run, key, judged, &instance);
+            }
+        }
+        if is_normal {
+            self.normal.learn(&run.ran);
+        }
+        is_evidence
+    }
+
+    /// Two blocks that access two variables tear each other: one finding says it all.
+    fn is_other_side(&self, key: &Key, judged: &Judged, run: &Run) -> bool {
+        let tears = judged.intruder.and_then(|label| run.tables.labels.get(label));
+        let swapped = |found: &Finding| {
+            Some(found.key.block.as_str()) == tears && found.intruder().as_ref() == Some(&key.block)
+        };
+        matches!(key.shape, Shape::Two { .. }) && self.outcome.findings.iter().any(swapped)
+    }
+
+    /// Judging costs as much as the trace is long. What did no harm often enough is left alone in runs that were
+    /// made for something else, and so are two variables of a block that is known to be torn.
+    fn is_worth_judging(&self, index: usize, made_for: Option<usize>) -> bool {
+        let target = &self.targets[index];
+        let is_known = |found: &Finding| target.key.is_covered_by(&found.key);
+        let is_covered = matches!(target.key.shape, Shape::Two { .. })
+            && self.outcome.findings.iter().any(is_known);
+        let is_stale = target.harmless >= OFTEN_HARMLESS && made_for != Some(index);
+        !target.done && !is_covered && !is_stale
+    }
+
+    /// Adds a finding, or makes a known one of the same concern better. Says whether the trace is
+    /// needed for it.
+    fn report(&mut self, run: &Run, key: Key, judged: Judged, instance: &Instance) -> bool {
+        if self.options.all_methods && key.origin == Origin::Declared {
+            self.outcome.refuted.insert(key.block.clone());
+        }
+        let findings = &mut self.outcome.findings;
+        let known = findings.iter().position(|found| found.key.concern() == key.concern());
+        let place = known.unwrap_or(findings.len());
+        let (alike, before) = match known {
+            Some(place) => (findings[place].alike + 1, Some(findings[place].judged.weight())),
+            None => (0, None),
+        };
+        if before.is_some_and(|before| before >= judged.weight()) {
+            findings[place].alike = alike;
+            return false;
+        }
+        let found = Finding {
+            number: place as u32 + 1,
+            key,
+            judged,
+            run: run.number,
+            trace: run.trace.clone(),
+            tables: run.tables.clone(),
+            alike,
+            after: self.begin.elapsed(),
+            preemptions: run.ran.preemptions,
+            recipes: steer::recipes(run, instance),
+        };
+        // Told again only if it is now proved and was not; the report has the better one anyway.
+        if before.is_none_or(|before| before < 2) {
+            (self.watch)(News::Found(&found));
+        }
+        match known {
+            Some(place) => findings[place] = found,
+            None => findings.push(found),
+        }
+        true
+    }
+
+    /// A deadlock is no torn block, but nobody who sees one wants it kept from him. Says whether the trace is
+    /// to be kept.
+    pub(super) fn note_deadlock(&mut self, run: &Run) -> bool {
+        if run.ran.ended != Ended::Deadlock {
+            return false;
+        }
+        self.outcome.deadlocks += 1;
+        let first = self.outcome.deadlocked.len() < MOST_DEADLOCKS;
+        if first {
+            self.outcome.deadlocked.push(run.trace.clone());
+        }
+        first
+    }
+}

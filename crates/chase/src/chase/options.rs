@@ -1,0 +1,122 @@
+//! How far a chase goes, and what it is about.
+
+use std::time::Duration;
+
+use untorn_predict::Origin;
+use untorn_predict::candidates::Sources;
+
+use crate::runner::How;
+use crate::strategy::Strategy;
+use crate::target::Key;
+
+/// How far to go.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub time: Duration,
+    pub runs: u32,
+    /// Directed runs for one candidate.
+    pub per_candidate: u32,
+    /// The runs to start with.
+    pub initial: Vec<How>,
+    /// Undirected runs to make when nothing is left to chase: they may show something new.
+    pub explore: u32,
+    pub sources: Sources,
+    /// Events of a run that are looked at.
+    pub most_events: usize,
+    pub strategy: Strategy,
+    /// Blocks whose names match are left alone.
+    pub not_atomic: Vec<String>,
+    /// Every method is said to be atomic. One that is refuted is not any more, so that those inside of it and
+    /// around it are judged by themselves: Velodrome's way to evaluate.
+    pub all_methods: bool,
+    /// Nothing else is chased.
+    pub only: Option<Only>,
+    pub shard: Shard,
+    /// Runs that may be made at once.
+    pub jobs: usize,
+    /// Runs for one finding that look for a schedule with fewer switches.
+    pub minimise: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let policy =
+            |name: &str, seed, quantum| How::Policy { name: name.to_owned(), seed, quantum };
+        Self {
+            time: Duration::from_secs(60),
+            runs: 200,
+            per_candidate: 4,
+            initial: vec![
+                policy("run-to-block", 0, 1_000_000),
+                policy("random", 1, 1_000_000),
+                policy("pct", 2, 1_000_000),
+            ],
+            explore: 9,
+            sources: Sources::All,
+            most_events: 8_000_000,
+            strategy: Strategy::Loop,
+            not_atomic: Vec::new(),
+            all_methods: false,
+            only: None,
+            shard: Shard::default(),
+            jobs: 1,
+            minimise: 12,
+        }
+    }
+}
+
+/// One violation: what is torn, and of what.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Only {
+    pub block: String,
+    /// The variable, or both; empty if any will do.
+    pub field: String,
+}
+
+impl Only {
+    /// Whether a target is about the same. A block that was inferred may have been declared since: then any
+    /// variable counts.
+    pub(crate) fn is(&self, key: &Key) -> bool {
+        let is_field = self.field.is_empty() || key.field == self.field;
+        self.is_block(&key.block) && (is_field || key.origin == Origin::Declared)
+    }
+
+    /// A method with a synchronized statement in it and the same method synchronized as a whole are
+    /// the same to who mended it.
+    pub(crate) fn is_block(&self, name: &str) -> bool {
+        let method = |name: &str| name.trim_end_matches(" (synchronized)").to_owned();
+        method(name) == method(&self.block)
+    }
+}
+
+/// The part of the work that is done here: part `index`, from 0, of `count`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shard {
+    pub index: u32,
+    pub count: u32,
+}
+
+impl Default for Shard {
+    fn default() -> Self {
+        Self { index: 0, count: 1 }
+    }
+}
+
+impl Shard {
+    /// Whether a target is chased here. All that may be one finding are chased at the same place.
+    pub(crate) fn has(self, key: &Key) -> bool {
+        let (origin, block, field) = key.concern();
+        let origin = if origin == Origin::Declared { "declared" } else { "inferred" };
+        // FNV-1a: the same on every machine and in every version.
+        let bytes = [origin, block, field].into_iter().flat_map(|text| text.bytes().chain([0]));
+        let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        hash % u64::from(self.count.max(1)) == u64::from(self.index)
+    }
+
+    /// Whether the n-th of some runs is made here.
+    pub(crate) fn has_nth(self, n: u32) -> bool {
+        n % self.count.max(1) == self.index
+    }
+}

@@ -1,0 +1,102 @@
+//! What comes of a chase.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use untorn_schedule::Plan;
+
+use crate::evidence::{EvidenceError, Run};
+use crate::runner::RunnerError;
+use crate::target::{Key, Unreached};
+use crate::verify::Judged;
+
+/// What happens, for who watches.
+#[derive(Debug)]
+pub enum News<'a> {
+    /// A run is about to begin, for this target.
+    Running {
+        number: u32,
+        target: Option<&'a Key>,
+        open: usize,
+    },
+    Ran {
+        run: &'a Run,
+        new: usize,
+    },
+    Found(&'a Finding),
+    /// A run is about to begin that may show a finding in a simpler way.
+    Simplifying {
+        number: u32,
+        finding: &'a Finding,
+    },
+}
+
+/// A violation that happened.
+#[derive(Debug)]
+pub struct Finding {
+    /// Counted from 1 in the order of discovery.
+    pub number: u32,
+    pub key: Key,
+    pub judged: Judged,
+    /// The run that shows it.
+    pub run: u32,
+    pub trace: PathBuf,
+    pub tables: untorn_trace::Tables,
+    /// Other candidates of the same block and field that happened, too.
+    pub alike: u32,
+    /// How long it took to find.
+    pub after: Duration,
+    /// How often a thread that could go on was stopped in that run, if the front end tells.
+    pub preemptions: Option<u64>,
+    /// Ways to make it happen again, the simplest first.
+    pub(crate) recipes: Vec<Plan>,
+}
+
+impl Finding {
+    /// The name of the block that tears the other one, if it is one.
+    pub(crate) fn intruder(&self) -> Option<String> {
+        let block = self.judged.intruder?;
+        self.tables.labels.get(block).map(str::to_owned)
+    }
+}
+
+/// All that came of a chase.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub findings: Vec<Finding>,
+    /// Candidates that were not reached, and why; harmless ones are counted apart.
+    pub unreached: Vec<(Key, Unreached)>,
+    pub harmless: u64,
+    /// Candidates whose block is the body of a thread or a task: not chased.
+    pub bodies: u64,
+    /// Candidates in all, and those proved infeasible.
+    pub candidates: u64,
+    pub infeasible: u64,
+    pub runs: u32,
+    pub directed: u32,
+    pub events: u64,
+    pub left_out: u64,
+    /// Most threads seen in a run.
+    pub threads: usize,
+    /// Runs that ended in a deadlock, and the traces of the first few.
+    pub deadlocks: u32,
+    pub deadlocked: Vec<PathBuf>,
+    /// What the front end could not see, in words.
+    pub unseen: BTreeSet<String>,
+    /// Whether the block that alone was to be chased occurred at all.
+    pub is_seen: bool,
+    /// Methods that were refuted while every one was said to be atomic.
+    pub refuted: BTreeSet<String>,
+    /// Ended by the user.
+    pub interrupted: bool,
+    pub time: Duration,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ChaseError {
+    #[error(transparent)]
+    Runner(#[from] RunnerError),
+    #[error(transparent)]
+    Evidence(#[from] EvidenceError),
+}

@@ -1,0 +1,114 @@
+//! `untorn verify`: can this violation still happen in the changed program?
+
+use std::path::{Path, PathBuf};
+
+use untorn_chase::{Only, Outcome};
+use untorn_jvm::config::ScopeConfig;
+use untorn_report::model::{Evidence, Report, Setting};
+use untorn_report::text::plain;
+use untorn_report::words::{count, number};
+
+use crate::args::{BlocksName, VerifyArgs};
+use crate::check;
+use crate::config::{Check, duration, initial_seed, source_roots, sources_of};
+use crate::console::{Console, Volume};
+use crate::exit::{Exit, Failure, Result};
+use crate::findings;
+
+pub fn run(args: VerifyArgs) -> Result<Exit> {
+    let report = findings::read_report(&args.report)?;
+    let evidence = findings::evidence(&report, &args.report, args.number, "verify")?;
+    if evidence.block.is_empty() {
+        return Err(Failure::input(format!(
+            "{}: it does not say by name what is torn",
+            args.report.display()
+        ))
+        .way_out("make a new report with `untorn check`"));
+    }
+    if same_folder(&args.out, &args.report) {
+        return Err(Failure::input("the new report would replace the old one")
+            .way_out("choose another folder with --out"));
+    }
+    let check = check_of(args, &report, evidence)?;
+    let mut console = Console::new(check.color, check.volume);
+    let outcome = check::chase(&check, &mut console)?;
+    verdict(&outcome, evidence, &mut console)
+}
+
+fn same_folder(out: &Path, report: &Path) -> bool {
+    let folder = |path: &Path| std::fs::canonicalize(path).ok();
+    let own = report.parent().map_or(PathBuf::from("."), |parent| match parent.as_os_str().len() {
+        0 => PathBuf::from("."),
+        _ => parent.to_owned(),
+    });
+    folder(out).is_some_and(|out| Some(out) == folder(&own))
+}
+
+/// The same check as that of the report, for one violation only.
+fn check_of(args: VerifyArgs, report: &Report, evidence: &Evidence) -> Result<Check> {
+    let facts = report.check.clone().unwrap_or_default();
+    let Setting { instrument, exclude, atomic, declared, all_methods, directory } = facts.setting;
+    let is_new = !args.command.is_empty();
+    let field =
+        if evidence.origin == "declared" { String::new() } else { evidence.variable.clone() };
+    let blocks = if declared { BlocksName::Declared } else { BlocksName::All };
+    let mut options = untorn_chase::Options {
+        time: duration(&args.time)?,
+        runs: args.runs.max(1),
+        per_candidate: args.per_candidate,
+        explore: args.explore,
+        sources: sources_of(blocks),
+        jobs: args.jobs.max(1),
+        all_methods,
+        minimise: 0,
+        only: Some(Only { block: evidence.block.clone(), field }),
+        ..untorn_chase::Options::default()
+    };
+    initial_seed(&mut options, args.seed);
+    Ok(Check {
+        options,
+        out: args.out,
+        sources: source_roots(Vec::new()),
+        scope: ScopeConfig { instrument, exclude, atomic },
+        run_time: None,
+        color: args.color,
+        volume: match (args.quiet, args.verbose) {
+            (true, _) => Volume::Quiet,
+            (_, true) => Volume::Verbose,
+            _ => Volume::Normal,
+        },
+        command: if is_new { args.command } else { facts.command },
+        directory: directory.map(PathBuf::from).filter(|_| !is_new),
+    })
+}
+
+fn verdict(outcome: &Outcome, evidence: &Evidence, console: &mut Console) -> Result<Exit> {
+    let block = plain(&evidence.block);
+    let effort = format!(
+        "{} ({} directed), {}, {} ruled out",
+        count(outcome.runs.into(), "run"),
+        number(outcome.directed.into()),
+        count(outcome.candidates, "candidate"),
+        number(outcome.infeasible),
+    );
+    if !outcome.findings.is_empty() {
+        console.put(&format!("{block} can STILL be torn: {effort}\n"))?;
+        return Ok(Exit::Violations);
+    }
+    if !outcome.is_seen {
+        return Err(Failure::run(format!(
+            "{block} did not occur in {}: nothing was verified",
+            count(outcome.runs.into(), "run")
+        ))
+        .way_out(
+            "was it renamed, or is it not executed any more? `untorn check` looks at everything",
+        ));
+    }
+    let ended = if outcome.interrupted { "; interrupted before the end" } else { "" };
+    console.put(&format!("{block} was not torn any more: {effort}{ended}\n"))?;
+    for (key, why) in outcome.unreached.iter().take(4) {
+        let (field, why) = (plain(&key.field), check::why_unreached(why));
+        console.say(&format!("  predicted, and not reached: {field}: {}\n", plain(&why)))?;
+    }
+    Ok(Exit::Clean)
+}

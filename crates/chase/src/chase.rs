@@ -218,7 +218,7 @@ impl<'a> Chase<'a> {
     ) -> Option<usize> {
         let open = self.targets.iter().enumerate().filter(|(index, target)| {
             target.attempts < self.options.per_candidate
-                && self.options.shard.has(&target.key)
+                && target.is_mine(self.options.shard)
                 && !self.is_settled(target)
                 && (taken.is_empty() || !taken.contains(&self.concern_of(*index)))
         });
@@ -333,7 +333,8 @@ impl<'a> Chase<'a> {
         let tried_all = |target: &Target| {
             target.leads.is_empty() || target.attempts >= self.options.per_candidate
         };
-        let mine = |target: &&Target| self.options.shard.has(&target.key);
+        let shard = self.options.shard;
+        let mine = |target: &&Target| target.is_mine(shard);
         self.outcome.candidates = self.targets.iter().filter(mine).count() as u64;
         for target in self.targets.iter().filter(mine) {
             let mut known = self.outcome.findings.iter();

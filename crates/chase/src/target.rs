@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use untorn_predict::closure::Outline;
 use untorn_predict::{At, Goal, Origin, Pattern, Schedule};
 
+use crate::chase::Shard;
 use crate::prophet::Prophet;
 
 /// How a block may be torn.
@@ -138,6 +139,8 @@ pub enum Unreached {
 #[derive(Clone, Debug)]
 pub struct Target {
     pub key: Key,
+    /// Seen in the runs that every part of the work makes.
+    pub(crate) is_common: bool,
     /// Matching triples of events, over all runs.
     pub instances: u64,
     /// Directed runs made for it.
@@ -158,9 +161,23 @@ const MOST_LEADS: usize = 24;
 const ENOUGH_LEADS: usize = 8;
 
 impl Target {
-    pub(crate) fn new(key: Key) -> Self {
+    pub(crate) fn new(key: Key, is_common: bool) -> Self {
         let leads = VecDeque::new();
-        Self { key, instances: 0, attempts: 0, harmless: 0, leads, last: None, done: false }
+        Self {
+            key,
+            is_common,
+            instances: 0,
+            attempts: 0,
+            harmless: 0,
+            leads,
+            last: None,
+            done: false,
+        }
+    }
+
+    /// Whether it is chased here and not by another part of the work. What only this part has seen is its own.
+    pub(crate) fn is_mine(&self, shard: Shard) -> bool {
+        !self.is_common || shard.has(&self.key)
     }
 
     /// Looks for orders that lead to these goals of a run.

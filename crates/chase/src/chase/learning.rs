@@ -22,6 +22,7 @@ impl Chase<'_> {
         let plans = self.options.strategy.plans_from(run.number);
         let counts = BlockFilter::new(&[], &self.options.not_atomic);
         let before = self.targets.len();
+        let is_common = run.number as usize <= self.options.initial.len();
         let wanted = |key: &Key| {
             counts.matches(&key.block) && self.options.only.as_ref().is_none_or(|only| only.is(key))
         };
@@ -33,7 +34,7 @@ impl Chase<'_> {
                 continue;
             }
             let index = *self.index.entry(suspect.key).or_insert_with_key(|key| {
-                self.targets.push(Target::new(key.clone()));
+                self.targets.push(Target::new(key.clone(), is_common));
                 self.targets.len() - 1
             });
             self.targets[index].instances += suspect.instances;

@@ -30,7 +30,7 @@ use std::time::Instant;
 use crate::effects::Normal;
 use crate::evidence::{Left, Run};
 use crate::inversion::{self, Inversion};
-use crate::runner::{How, Ran, Runner};
+use crate::runner::{Ended, How, Ran, Runner};
 use crate::steer;
 use crate::strategy::Strategy;
 use crate::target::{Key, Order, Target, Unreached};
@@ -299,6 +299,7 @@ impl<'a> Chase<'a> {
     fn see(&mut self, request: Request, ran: Ran, trace: &Path) -> Result<(), ChaseError> {
         let target = request.target;
         self.outcome.unseen.extend(ran.unseen.iter().cloned());
+        self.outcome.timed_out += u32::from(ran.ended == Ended::TimedOut);
         if let (Some(index), Some(followed)) = (target, &ran.followed) {
             let why = followed.released.clone().unwrap_or_else(|| "the program ended".to_owned());
             self.targets[index].last = Some(Unreached::NotFollowed(why));

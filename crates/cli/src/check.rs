@@ -51,6 +51,14 @@ pub fn chase(check: &Check, console: &mut Console) -> Result<Outcome> {
     let outcome = chase.run().map_err(could_not_run)?;
     line.clear();
     told?;
+    if outcome.events == 0 {
+        return Err(Failure::run("no run has any event, so nothing was checked")
+            .details([format!(
+                "{} of {} runs did not end in time",
+                outcome.timed_out, outcome.runs
+            )])
+            .way_out("give a run more time with --run-time, or check the command"));
+    }
     write_report(&folder.join("report.json"), check, &outcome)?;
     Ok(outcome)
 }

@@ -280,3 +280,47 @@ fn every_method_is_refuted_by_itself() {
     }
     assert!(!found.iter().any(|one| one.contains("Layers.main")), "{done}");
 }
+
+/// A program that ends badly in every run is still looked at, and its way to end is no effect of a tear.
+#[test]
+fn a_program_that_always_crashes_is_still_checked() {
+    let source = "public class Crash {
+        static int x;
+        static void hit() { int seen = x; x = seen + 1; }
+        public static void main(String[] args) throws Exception {
+            Thread a = new Thread(Crash::hit), b = new Thread(Crash::hit);
+            a.start(); b.start(); a.join(); b.join();
+            throw new IllegalStateException(\"always\");
+        }
+    }";
+    let command = java::java(&compile_one("Crash.java", source), "Crash");
+    let out = scratch("check-crash");
+    let done = check(&out, &["--explore", "0"], &command).with_code(1);
+    assert!(done.stdout.contains("Crash.hit is not atomic"), "{done}");
+    let effects = report(&out)["findings"][0]["evidence"]["effects"].to_string();
+    assert!(!effects.contains("always") && !effects.contains("exit code"), "{effects}");
+}
+
+/// A program that waits for input gets none, and one that never ends is ended.
+#[test]
+fn input_is_empty_and_time_is_limited() {
+    let source = "public class Reader {
+        static int x;
+        static void hit() { int seen = x; x = seen + 1; }
+        public static void main(String[] args) throws Exception {
+            if (System.in.read() != -1) throw new IllegalStateException();
+            Thread a = new Thread(Reader::hit), b = new Thread(Reader::hit);
+            a.start(); b.start(); a.join(); b.join();
+            while (args.length > 0) Thread.onSpinWait();
+        }
+    }";
+    let mut command = java::java(&compile_one("Reader.java", source), "Reader");
+    let out = scratch("check-reader");
+    check(&out, &["--explore", "0"], &command).with_code(1);
+    command.push("for-ever".to_owned());
+    let out = scratch("check-endless");
+    let options = ["--explore", "0", "--run-time", "2s", "--runs", "5", "--minimise", "0"];
+    let done = check(&out, &options, &command).with_code(1);
+    assert!(done.stdout.contains("Reader.hit is not atomic"), "{done}");
+    assert!(done.stdout.contains("did not end by itself"), "{done}");
+}

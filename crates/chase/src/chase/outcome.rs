@@ -82,6 +82,8 @@ pub struct Outcome {
     /// Runs that ended in a deadlock, and the traces of the first few.
     pub deadlocks: u32,
     pub deadlocked: Vec<PathBuf>,
+    /// Runs that did not end by themselves.
+    pub timed_out: u32,
     /// What the front end could not see, in words.
     pub unseen: BTreeSet<String>,
     /// Whether the block that alone was to be chased occurred at all.

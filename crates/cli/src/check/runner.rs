@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use untorn_chase::{Ended, Followed, How, Ran, Runner, RunnerError};
 use untorn_jvm::launch::Launch;
@@ -17,6 +18,9 @@ use crate::exit::Failure;
 use crate::reading::last_meta;
 use crate::record::agent_config;
 use crate::run::{Surroundings, refused};
+
+/// Time for a program that was asked to end.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Output that is kept of one run; more is no help to anybody.
 const MOST_OUTPUT: u64 = 1 << 20;
@@ -114,21 +118,17 @@ impl Worker {
 
     /// Waits for the end of the program, and makes it end when it takes too long.
     fn wait(&self, mut child: Child) -> Result<Ended, Failure> {
-        const TICK: Duration = Duration::from_millis(5);
-        let begin = Instant::now();
-        loop {
-            match child.try_wait() {
-                Ok(Some(status)) => return Ok(ended(status)),
-                Ok(None) if begin.elapsed() < self.patience => std::thread::sleep(TICK),
-                Ok(None) => {
-                    // Whether it has just ended by itself makes no difference.
-                    let _ = child.kill();
-                    let _ = child.wait();
-                    return Ok(Ended::TimedOut);
-                }
-                Err(error) => return Err(Failure::run(format!("lost the program: {error}"))),
-            }
+        if let Some(ended) = await_end(&mut child, self.patience)? {
+            return Ok(ended);
         }
+        // A JVM that is asked to end does so in order, and the trace is whole.
+        let _ = rustix::process::kill_process(Pid::from_child(&child), Signal::TERM);
+        if await_end(&mut child, FAREWELL)?.is_none() {
+            // Whether it has just ended by itself makes no difference.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        Ok(Ended::TimedOut)
     }
 
     fn run_once(&mut self, trace: &Path) -> Result<Ran, Failure> {
@@ -182,6 +182,20 @@ impl Worker {
             let _ = file.take(MOST_OUTPUT).read_to_end(&mut bytes);
         }
         bytes
+    }
+}
+
+/// How the program ended, if it did within that time.
+fn await_end(child: &mut Child, patience: Duration) -> Result<Option<Ended>, Failure> {
+    const TICK: Duration = Duration::from_millis(5);
+    let begin = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(Some(ended(status))),
+            Ok(None) if begin.elapsed() < patience => std::thread::sleep(TICK),
+            Ok(None) => return Ok(None),
+            Err(error) => return Err(Failure::run(format!("lost the program: {error}"))),
+        }
     }
 }
 

@@ -229,6 +229,13 @@ fn limits(outcome: &Outcome, console: &mut Console) -> Result<()> {
     for trace in &outcome.deadlocked {
         console.say(&format!("    replay: untorn replay {}\n", trace.display()))?;
     }
+    if outcome.timed_out > 0 {
+        console.say(&format!(
+            "  NOTE: {} did not end in time and {} stopped (--run-time)\n",
+            count(outcome.timed_out.into(), "run"),
+            if outcome.timed_out == 1 { "was" } else { "were" }
+        ))?;
+    }
     if outcome.bodies > 0 {
         console.say(&format!(
             "  {} passed over: nobody means the whole body of a thread to be atomic\n",

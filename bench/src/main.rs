@@ -12,6 +12,7 @@ mod machine;
 mod measure;
 mod predict;
 mod table;
+mod targets;
 
 use std::path::PathBuf;
 
@@ -28,9 +29,10 @@ fn main() -> Result<()> {
         ["filters"] => filters::print_all(),
         ["filters", row] => filters::print_row(row),
         ["predict", row] => predict::print_row(row),
+        ["targets", ref names @ ..] => targets::print_all(names),
         ["measure", way, file] => measure::print(way, file.as_ref()),
         ["count", way, file] => measure::once(way, file.as_ref()),
-        _ => bail!("usage: untorn-bench [confirm | jvm | predict]"),
+        _ => bail!("usage: untorn-bench [confirm | jvm | predict | targets NAME…]"),
     }
 }
 

@@ -49,13 +49,18 @@ pub struct Key {
 
 impl Key {
     /// What is one violation to who has to mend it: a block that was declared to be atomic and is not; of
-    /// other code, what it does to one field.
+    /// other code, what it does to one field, or to the insides of the JDK's objects.
     pub fn concern(&self) -> (Origin, &str, &str) {
         let field = match self.origin {
-            Origin::Declared => "",
-            Origin::Inferred => &self.field,
+            Origin::Inferred if !self.is_inside_jdk() => &self.field,
+            _ => "",
         };
         (self.origin, &self.block, field)
+    }
+
+    /// Whether the accesses are in code of the JDK: then nobody who mends the program cares which field it is.
+    pub(crate) fn is_inside_jdk(&self) -> bool {
+        self.places.iter().all(|place| place.starts_with("java."))
     }
 
     /// Smaller is more likely to matter.

@@ -90,11 +90,8 @@ fn missing(parts: &[Part]) -> Result<Option<String>> {
 }
 
 /// What makes two findings of two parts the same: the violation to who has to mend it.
-fn concern(finding: &Finding) -> (String, String, String) {
-    let evidence = finding.evidence.clone().unwrap_or_default();
-    let is_declared = evidence.origin == "declared";
-    let variable = if is_declared { String::new() } else { evidence.variable };
-    (evidence.origin, evidence.block, variable)
+fn concern(finding: &Finding) -> String {
+    finding.evidence.as_ref().map_or_else(String::new, |evidence| evidence.concern.clone())
 }
 
 /// How much a finding proves.
@@ -105,7 +102,7 @@ fn weight(finding: &Finding) -> (bool, bool) {
 }
 
 fn merged(parts: &[Part], out: &Path) -> Result<Report> {
-    let mut best: BTreeMap<(String, String, String), (usize, Finding)> = BTreeMap::new();
+    let mut best: BTreeMap<String, (usize, Finding)> = BTreeMap::new();
     for (index, part) in parts.iter().enumerate() {
         for finding in &part.report.findings {
             let known = best.get(&concern(finding));
@@ -114,8 +111,9 @@ fn merged(parts: &[Part], out: &Path) -> Result<Report> {
             }
         }
     }
+    let evidence = best.values().filter_map(|(_, finding)| finding.evidence.as_ref());
     let found: BTreeSet<(String, String)> =
-        best.keys().map(|(_, block, variable)| (block.clone(), variable.clone())).collect();
+        evidence.map(|one| (one.block.clone(), one.variable.clone())).collect();
     let mut all: Vec<(usize, Finding)> = best.into_values().collect();
     all.sort_by_key(|(part, finding)| {
         (finding.evidence.as_ref().map_or(0, |evidence| evidence.milliseconds), *part)

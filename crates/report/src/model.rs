@@ -114,6 +114,9 @@ pub struct Evidence {
     pub block: String,
     #[serde(default)]
     pub variable: String,
+    /// What makes findings of two checks of one program the same.
+    #[serde(default)]
+    pub concern: String,
     /// How often the schedule stops a thread that could go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemptions: Option<u64>,

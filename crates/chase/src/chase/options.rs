@@ -77,7 +77,7 @@ impl Only {
     /// Whether a target is about the same. A block that was inferred may have been declared since: then any
     /// variable counts.
     pub(crate) fn is(&self, key: &Key) -> bool {
-        let is_field = self.field.is_empty() || key.field == self.field;
+        let is_field = self.field.is_empty() || key.field == self.field || key.is_inside_jdk();
         self.is_block(&key.block) && (is_field || key.origin == Origin::Declared)
     }
 

@@ -112,10 +112,17 @@ pub fn finding(found: &Finding, check: &Check) -> report::Finding {
         replay: format!("untorn replay {} {}", report.display(), found.number),
         block: found.key.block.clone(),
         variable: found.key.field.clone(),
+        concern: concern(&found.key),
         preemptions: found.preemptions,
         milliseconds: found.after.as_millis() as u64,
     });
     shown
+}
+
+fn concern(key: &Key) -> String {
+    let (_, block, field) = key.concern();
+    let words = [origin(key), block, field];
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 fn origin(key: &Key) -> &'static str {

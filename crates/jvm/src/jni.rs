@@ -45,6 +45,24 @@ impl Jni {
         self.checked(class)
     }
 
+    /// The characters of a `String`; none if there are none to be had.
+    pub(crate) fn text(self, string: jobject) -> String {
+        if string.is_null() {
+            return String::new();
+        }
+        // SAFETY: see the module; the characters are given back before the string is.
+        unsafe {
+            let chars = (self.table().GetStringUTFChars)(self.0, string, std::ptr::null_mut());
+            if chars.is_null() {
+                self.clear_exception();
+                return String::new();
+            }
+            let text = CStr::from_ptr(chars).to_string_lossy().into_owned();
+            (self.table().ReleaseStringUTFChars)(self.0, string, chars);
+            text
+        }
+    }
+
     pub(crate) fn class_of(self, object: jobject) -> jclass {
         // SAFETY: see the module.
         unsafe { (self.table().GetObjectClass)(self.0, object) }

@@ -46,7 +46,12 @@ pub(crate) fn plan(run: &Run, goal: &Goal, order: &Order) -> Option<Plan> {
             continue;
         }
         let occurrence = arrivals.come(run, at);
-        let is_goal = goal.events.contains(&at);
+        // Nobody can be stopped between the halves of an update: its read stands for both.
+        if run.history.first_half(at).is_some() {
+            continue;
+        }
+        let second = run.history.second_half(at);
+        let is_goal = goal.events.iter().any(|&event| event == at || Some(event) == second);
         let place = places::planned(&run.tables, event).filter(|_| run.is_recorded(event.site));
         let Some(place) = place else {
             if is_goal {
@@ -75,6 +80,7 @@ pub(crate) fn plan(run: &Run, goal: &Goal, order: &Order) -> Option<Plan> {
 pub(crate) fn bare_plan(run: &Run, events: &[At]) -> Option<Plan> {
     let mut steps = Vec::new();
     for &wanted in events {
+        let wanted = run.history.first_half(wanted).unwrap_or(wanted);
         let event = run.history.event(wanted);
         let place = places::planned(&run.tables, event)?;
         let own = run.history.of_thread(event.thread);

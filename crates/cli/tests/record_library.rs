@@ -67,6 +67,28 @@ class Handles {
     }
 }
 
+class Offsets {
+    volatile int count;
+    static int shared;
+
+    public static void main(String[] args) throws ReflectiveOperationException {
+        Field instance = sun.misc.Unsafe.class.getDeclaredField("theUnsafe");
+        instance.setAccessible(true);
+        var unsafe = (sun.misc.Unsafe) instance.get(null);
+        Field shared = Offsets.class.getDeclaredField("shared");
+        long count = unsafe.objectFieldOffset(Offsets.class.getDeclaredField("count"));
+        long offset = unsafe.staticFieldOffset(shared);
+        var object = new Offsets();
+        unsafe.putOrderedInt(object, count, 3);
+        unsafe.getAndAddInt(object, count, 4);
+        unsafe.compareAndSwapInt(object, count, 3, 5);
+        unsafe.putInt(unsafe.staticFieldBase(shared), offset, 8);
+        long memory = unsafe.allocateMemory(8);
+        unsafe.putInt(memory, 1);
+        unsafe.freeMemory(memory);
+    }
+}
+
 class Sections {
     int x;
     final ReentrantLock lock = new ReentrantLock();
@@ -308,6 +330,19 @@ fn handles_and_updaters_reach_fields_by_their_names() {
     assert_eq!(accesses(&trace, FILE), expected);
     let counts = trace.tables.vars.iter().filter(|name| name.ends_with(".count")).count();
     assert_eq!(counts, 1, "one variable, however it is reached");
+}
+
+/// Memory that belongs to no object is nobody's variable.
+#[test]
+fn offsets_lead_to_fields() {
+    let expected = [
+        "write Offsets#.count = 3",
+        "update read Offsets#.count = 3",
+        "update write Offsets#.count = 7",
+        "read Offsets#.count = 7",
+        "write Offsets.shared = 8",
+    ];
+    assert_eq!(accesses(&recorded("Offsets"), FILE), expected);
 }
 
 #[test]

@@ -74,6 +74,12 @@ pub enum What {
         access: Access,
         what: Reached,
     },
+    /// An element of an array that is copied as a whole.
+    Copied {
+        write: bool,
+        kind: ValueKind,
+        element: &'static str,
+    },
     /// So many elements of an array were copied beside those that are told.
     LeftOut,
     /// Nothing that an event could tell, but the schedule has to know that it happened.
@@ -107,6 +113,13 @@ pub enum What {
     End,
     BeginInitialiser,
     EndInitialiser,
+}
+
+impl What {
+    /// Whether a plan can name events of this kind by their place: a thread asks there, once for each.
+    pub fn is_plannable(&self) -> bool {
+        !matches!(self, Self::Copied { .. } | Self::Await | Self::Awaited)
+    }
 }
 
 /// A place in the code.

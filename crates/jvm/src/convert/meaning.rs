@@ -84,12 +84,16 @@ impl Converter {
     }
 
     fn intern_site(&mut self, info: &SiteInfo, method: &MethodInfo) -> SiteId {
+        let mut loc = method.descriptor.clone();
+        if info.what.is_plannable() {
+            loc.push_str(&format!("@{}", info.pc));
+        }
         self.tables.sites.intern(&Site {
             file: &method.file,
             line: info.line,
             method: &method.name,
             class: &method.class.replace('/', "."),
-            loc: &format!("{}@{}", method.descriptor, info.pc),
+            loc: &loc,
         })
     }
 
@@ -111,7 +115,7 @@ impl Converter {
                 let op = Told::Field { write: *write };
                 self.field_meaning(Meaning { op, ..meaning }, field)
             }
-            What::Element { write, kind, element } => {
+            What::Element { write, kind, element } | What::Copied { write, kind, element } => {
                 let number = self.field_number("", element);
                 let op = Told::Element { write: *write };
                 // Arrays of arrays: the element names the array that it holds.

@@ -4,6 +4,7 @@
 mod arrays;
 mod atomics;
 mod locks;
+mod makers;
 
 use std::sync::PoisonError;
 
@@ -113,7 +114,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
 
     /// What is known of a class or of one of its superclasses.
     fn known_class<T>(&self, class: &str, find: impl Fn(&str) -> Option<T>) -> Option<T> {
-        if class.starts_with("java/") {
+        if class.starts_with("java/") || class.starts_with("sun/") {
             return find(class);
         }
         let classes = self.class.rewriter.classes.read().unwrap_or_else(PoisonError::into_inner);

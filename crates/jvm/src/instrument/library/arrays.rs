@@ -46,11 +46,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
     fn element_sites(&mut self, pc: u32) -> CodeSite {
         let of_type = |load: u8| {
             let (_, kind, element) = accesses::element_of(load);
-            [false, true].map(|write| What::Reached {
-                write,
-                access: Access::Plain,
-                what: Reached::Element { kind, element },
-            })
+            [false, true].map(|write| What::Copied { write, kind, element })
         };
         let all = (op::IALOAD..=op::SALOAD).flat_map(of_type).chain([What::LeftOut]);
         self.sites(pc, all)

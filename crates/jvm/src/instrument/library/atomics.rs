@@ -7,7 +7,7 @@ use super::super::{MethodPass, RewriteError, access};
 use super::{Operands, types};
 use crate::sites::{FieldName, Reached, What};
 
-const PROBES: &str = "java/lang/UntornAtomics";
+pub(super) const PROBES: &str = "java/lang/UntornAtomics";
 
 /// What an operation is called on, and where the variable is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +20,8 @@ pub(super) enum Target {
     Updater,
     /// The first arguments say where: nothing, an object, or an array and an index.
     Handle,
+    /// `sun.misc.Unsafe`: the first arguments are the object and the offset of the field in it.
+    Offset,
 }
 
 /// What a class of the JDK has to do with variables.
@@ -28,6 +30,7 @@ pub(super) fn target(class: &str) -> Option<Target> {
     let array = |kind, class| Target::Array { kind, class };
     let class = match class {
         "java/lang/invoke/VarHandle" => return Some(Target::Handle),
+        "sun/misc/Unsafe" => return Some(Target::Offset),
         _ => class.strip_prefix("java/util/concurrent/atomic/")?,
     };
     Some(match class {
@@ -82,6 +85,17 @@ impl Deed {
         })
     }
 
+    /// What a method of `sun.misc.Unsafe` does.
+    fn of_unsafe(name: &str) -> Option<Self> {
+        match name {
+            _ if name.starts_with("getAnd") => Some(Self::Update),
+            _ if name.starts_with("compareAndSwap") => Some(Self::Swap),
+            _ if name.starts_with("get") => Some(Self::Read),
+            _ if name.starts_with("put") => Some(Self::Write),
+            _ => None,
+        }
+    }
+
     /// How many arguments are values, not places.
     fn values(self) -> usize {
         match self {
@@ -134,6 +148,8 @@ impl Target {
                     .filter(|_| operands.kind(1) == Some(Kind::Reference))
             }
             Self::Handle => handle_place(deed, &called.descriptor, operands),
+            Self::Offset => Some(Place { what: Reached::NamedField, holder: Some(1), index: None })
+                .filter(|_| called.descriptor.starts_with("(Ljava/lang/Object;J")),
         }
     }
 }
@@ -162,16 +178,25 @@ impl<'a> MethodPass<'_, '_, 'a> {
         target: Target,
     ) -> Result<(), RewriteError> {
         if instr.opcode != op::INVOKEVIRTUAL {
-            return if target == Target::Updater { self.maker(instr, called) } else { Ok(()) };
+            return self.maker(instr, called);
         }
-        let Some(deed) = Deed::of(&called.name) else { return Ok(()) };
+        let deed = match target {
+            Target::Offset => Deed::of_unsafe(&called.name),
+            _ => Deed::of(&called.name),
+        };
+        let Some(deed) = deed else { return self.maker(instr, called) };
         let Some(operands) = self.operands(instr, &called.descriptor) else { return Ok(()) };
         let Some(place) = target.place(deed, called, &operands) else { return Ok(()) };
         let whats = deed.whats(&called.name, target == Target::Handle, &place.what);
         let site = self.sites(instr.pc, whats);
         self.planned(instr.pc, site)?;
+        let field_at = "(Ljava/lang/Object;J)Ljava/lang/Object;";
+        let field_at = self.class.editor.pool().methodref(PROBES, "fieldAt", field_at)?;
         let what = |code: Snippet| {
-            let code = operands.load(code, 0);
+            let code = match target {
+                Target::Offset => operands.load(operands.load(code, 1), 2).invokestatic(field_at),
+                _ => operands.load(code, 0),
+            };
             let code = match place.holder {
                 Some(holder) => operands.load(code, holder),
                 None => code.op(op::ACONST_NULL),
@@ -198,42 +223,6 @@ impl<'a> MethodPass<'_, '_, 'a> {
         let descriptor = format!("({flag}Ljava/lang/Object;Ljava/lang/Object;II)V");
         let last = self.tell_to(PROBES, what(code), site, probe, &descriptor)?;
         self.around(instr.pc, &operands, &first, last);
-        Ok(())
-    }
-
-    /// Handles and updaters are made by the name of their field, which is then known.
-    pub(super) fn maker(
-        &mut self,
-        instr: &Instr<'a>,
-        called: &Member<'a>,
-    ) -> Result<(), RewriteError> {
-        let updater = |name: &str| called.class.ends_with(name) && &*called.name == "newUpdater";
-        let lookup = &*called.class == "java/lang/invoke/MethodHandles$Lookup";
-        // Which arguments are the class, the name and the type; or the type itself.
-        let (arguments, descriptor) = match &*called.name {
-            "findVarHandle" | "findStaticVarHandle" if lookup => (vec![1, 2, 3], ""),
-            "unreflectVarHandle" if lookup => (vec![1], "field"),
-            _ if updater("/AtomicIntegerFieldUpdater") => (vec![0, 1], "java/lang/Integer"),
-            _ if updater("/AtomicLongFieldUpdater") => (vec![0, 1], "java/lang/Long"),
-            _ if updater("/AtomicReferenceFieldUpdater") => (vec![0, 2, 1], ""),
-            _ => return Ok(()),
-        };
-        let Some(operands) = self.operands(instr, &called.descriptor) else { return Ok(()) };
-        let mut last = Snippet::new().op(op::DUP);
-        for argument in arguments {
-            last = operands.load(last, argument);
-        }
-        let pool = self.class.editor.pool();
-        let signature = match descriptor {
-            "field" => "(Ljava/lang/Object;Ljava/lang/reflect/Field;)V",
-            _ => "(Ljava/lang/Object;Ljava/lang/Class;Ljava/lang/String;Ljava/lang/Class;)V",
-        };
-        if descriptor.starts_with("java/") {
-            let primitive = pool.fieldref(descriptor, "TYPE", "Ljava/lang/Class;")?;
-            last = last.op_u16(op::GETSTATIC, primitive);
-        }
-        let probe = pool.methodref(PROBES, "made", signature)?;
-        self.around(instr.pc, &operands, &Snippet::new(), last.invokestatic(probe));
         Ok(())
     }
 }

@@ -2,6 +2,7 @@ package java.lang;
 
 import java.lang.invoke.VarHandle;
 import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
@@ -86,6 +87,7 @@ public final class UntornAtomics {
         UntornProbe.hush();
         try {
             if (target instanceof VarHandle) return lookThrough((VarHandle) target, holder, index);
+            if (target instanceof Field) return lookAtField((Field) target, holder);
             object = UntornValues.id(target);
             slot = index < 0 ? 0 : index;
             return lookAt(target, index) || lookAtRare(target, holder);
@@ -162,6 +164,65 @@ public final class UntornAtomics {
         Object found = holder == null ? (Object) handle.getVolatile() : (Object) handle.getVolatile(holder);
         value = UntornValues.raw(found, handle.varType());
         return true;
+    }
+
+    // ---- sun.misc.Unsafe: fields by their offsets ----
+
+    /** Fields whose offsets the program knows. Few, and only ever more. */
+    private static Field[] reached;
+    private static long[] offsets;
+    private static int count;
+
+    /** The program has asked where a field is. */
+    public static void located(long offset, Field field) {
+        if (!UntornProbe.ready) return;
+        made(field, field);
+        note(offset, field);
+    }
+
+    private static synchronized void note(long offset, Field field) {
+        if (reached == null || count == reached.length) {
+            Field[] moreFields = new Field[2 * count + 16];
+            long[] moreOffsets = new long[2 * count + 16];
+            for (int i = 0; i < count; i++) {
+                moreFields[i] = reached[i];
+                moreOffsets[i] = offsets[i];
+            }
+            reached = moreFields;
+            offsets = moreOffsets;
+        }
+        reached[count] = field;
+        offsets[count] = offset;
+        count++;
+    }
+
+    /** The field at an offset of an object; null if it is none that was asked for. */
+    public static Object fieldAt(Object holder, long offset) {
+        if (holder == null || !UntornProbe.here()) return null;
+        UntornProbe.hush();
+        try {
+            for (int i = 0; i < count; i++) {
+                if (offsets[i] == offset && isIn(reached[i], holder)) return reached[i];
+            }
+            return null;
+        } finally {
+            UntornProbe.unhush();
+        }
+    }
+
+    private static boolean isIn(Field field, Object holder) {
+        boolean isStatic = Modifier.isStatic(field.getModifiers());
+        return isStatic ? holder == field.getDeclaringClass() : field.getDeclaringClass().isInstance(holder);
+    }
+
+    private static boolean lookAtField(Field field, Object holder) {
+        boolean isStatic = Modifier.isStatic(field.getModifiers());
+        for (int i = 0; i < count; i++) {
+            if (reached[i] == field) value = UntornValues.at(holder, offsets[i], field.getType());
+        }
+        object = isStatic ? 0 : UntornValues.id(holder);
+        slot = find(field);
+        return slot >= 0;
     }
 
     // ---- which field a handle or an updater leads to ----

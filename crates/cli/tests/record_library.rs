@@ -89,6 +89,16 @@ class Offsets {
     }
 }
 
+class References {
+    public static void main(String[] args) {
+        var number = new AtomicInteger(5);
+        java.util.function.IntSupplier next = number::incrementAndGet;
+        java.util.function.ToIntFunction<AtomicInteger> value = AtomicInteger::get;
+        next.getAsInt();
+        value.applyAsInt(number);
+    }
+}
+
 class Sections {
     int x;
     final ReentrantLock lock = new ReentrantLock();
@@ -330,6 +340,17 @@ fn handles_and_updaters_reach_fields_by_their_names() {
     assert_eq!(accesses(&trace, FILE), expected);
     let counts = trace.tables.vars.iter().filter(|name| name.ends_with(".count")).count();
     assert_eq!(counts, 1, "one variable, however it is reached");
+}
+
+/// The JDK makes a class for each, which no agent is shown.
+#[test]
+fn method_references_are_calls_as_well() {
+    let expected = [
+        "update read AtomicInteger#.value = 5",
+        "update write AtomicInteger#.value = 6",
+        "read AtomicInteger#.value = 6",
+    ];
+    assert_eq!(accesses(&recorded("References"), FILE), expected);
 }
 
 /// Memory that belongs to no object is nobody's variable.

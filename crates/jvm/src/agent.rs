@@ -432,6 +432,7 @@ pub unsafe extern "system" fn Java_java_lang_UntornProbe_init(env: *mut JNIEnv, 
         method(c"notified", c"(IZI)V", notified as *mut c_void),
         method(c"waitSite", c"(I)V", (wait_site as Int) as *mut c_void),
         method(c"hasJoined", c"(Ljava/lang/Thread;)V", has_joined as *mut c_void),
+        method(c"rewriteLambda", c"([B)[B", rewrite_lambda as *mut c_void),
         method(c"fieldNumber", FIELD_NUMBER, field_number as *mut c_void),
         method(c"virtualNanos", c"()J", virtual_nanos as *mut c_void),
         method(c"virtualMillis", c"()J", virtual_millis as *mut c_void),
@@ -503,6 +504,16 @@ unsafe extern "system" fn wait_site(env: *mut JNIEnv, _: jclass, site: jint) {
 
 unsafe extern "system" fn has_joined(env: *mut JNIEnv, _: jclass, thread: jobject) {
     callback(env, |agent, jni| agent.control.joined(jni, thread));
+}
+
+unsafe extern "system" fn rewrite_lambda(env: *mut JNIEnv, _: jclass, class: jobject) -> jobject {
+    let mut rewritten = std::ptr::null_mut();
+    callback(env, |agent, jni| {
+        let Some(bytes) = jni.bytes(class) else { return };
+        let class = agent.rewriter.rewrite_lambda(&bytes);
+        rewritten = class.and_then(|class| jni.byte_array(&class)).unwrap_or(rewritten);
+    });
+    rewritten
 }
 
 unsafe extern "system" fn field_number(

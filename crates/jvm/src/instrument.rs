@@ -6,6 +6,7 @@
 mod access;
 pub(crate) use access::value_kind;
 mod calls;
+mod lambdas;
 mod library;
 mod methods;
 mod monitors;
@@ -216,6 +217,7 @@ impl<'r, 'a> ClassEdit<'r, 'a> {
             edits: 0,
         };
         edit.wraps(&instrs)?;
+        edit.lambda_maker(&instrs)?;
         if edit.class.depth >= Depth::Locks {
             edit.instructions(&instrs)?;
         }

@@ -145,6 +145,12 @@ impl Sites {
         MethodId(self.methods.len() as u32 - 1)
     }
 
+    /// The source of a class of which a method was rewritten.
+    pub fn file_of(&self, class: &str) -> Option<&str> {
+        let mut latest = self.methods.iter().rev();
+        latest.find(|method| method.class == class).map(|method| method.file.as_str())
+    }
+
     /// Sites are numbered from 1 on: 0 is no place at all.
     pub fn add(&mut self, site: SiteInfo) -> CodeSite {
         self.sites.push(site);

@@ -1,10 +1,16 @@
-//! Compiles the agent's Java half, `UntornProbe`, and puts it where the crate includes it from.
+//! Compiles the agent's Java half, `UntornProbe` and its like, and puts it where the crate includes it from.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCES: &str = "src/java";
-const PROBE: &str = "java/lang/UntornProbe";
+const CLASSES: [&str; 5] = [
+    "java/lang/UntornArrays",
+    "java/lang/UntornAtomics",
+    "java/lang/UntornLocks",
+    "java/lang/UntornProbe",
+    "java/lang/UntornValues",
+];
 
 fn main() {
     println!("cargo::rerun-if-changed={SOURCES}");
@@ -22,7 +28,7 @@ fn main() {
         .args(["--patch-module", &format!("java.base={SOURCES}")])
         .arg("-d")
         .arg(&out)
-        .arg(format!("{SOURCES}/{PROBE}.java"))
+        .args(CLASSES.map(|class| format!("{SOURCES}/{class}.java")))
         .output();
     match result {
         Ok(output) if output.status.success() => {}

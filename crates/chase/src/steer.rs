@@ -47,7 +47,12 @@ pub(crate) fn plan(run: &Run, lead: &Lead, order: &Order) -> Option<Plan> {
             continue;
         }
         let occurrence = arrivals.come(run, at);
-        let is_goal = lead.goal.events.contains(&at);
+        // Nobody can be stopped between the halves of an update: its read stands for both.
+        if run.history.first_half(at).is_some() {
+            continue;
+        }
+        let second = run.history.second_half(at);
+        let is_goal = lead.goal.events.iter().any(|&event| event == at || Some(event) == second);
         let place = places::planned(&run.tables, event).filter(|_| run.is_recorded(event.site));
         let Some(place) = place else {
             if is_goal {
@@ -93,6 +98,8 @@ pub(crate) fn recipes(run: &Run, instance: &Instance) -> Vec<Plan> {
 }
 
 fn single(run: &Run, wanted: At) -> Option<PlanStep> {
+    // Nobody can be stopped between the halves of an update: its read stands for both.
+    let wanted = run.history.first_half(wanted).unwrap_or(wanted);
     let event = run.history.event(wanted);
     let place = places::planned(&run.tables, event)?;
     let own = run.history.of_thread(event.thread);

@@ -172,6 +172,10 @@ fn warnings(out: &mut String, meta: &crate::reading::LastMeta, done: &Run) {
             warn(format!("threads {what} {times}; a replay may differ there"));
         }
     }
+    if get("elements_left_out") > 0 {
+        let left_out = count(get("elements_left_out"), "element");
+        warn(format!("{left_out} of large copied arrays have no events"));
+    }
     if get("unmatched_ends") > 0 {
         warn(format!("{} of blocks were closed late", count(get("unmatched_ends"), "end")));
     }

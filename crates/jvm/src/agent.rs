@@ -19,7 +19,7 @@ use untorn_schedule::{
 use crate::buffers::Buffers;
 use crate::config::Config;
 use crate::control::{Control, Core};
-use crate::instrument::{PROBE, Rewriter};
+use crate::instrument::Rewriter;
 use crate::jni::{Jni, java_bool};
 use crate::jvmti::{Jvmti, JvmtiFault};
 use crate::locks::LockWords;
@@ -28,10 +28,30 @@ use crate::plans::PlanSites;
 use crate::probe::Probe;
 use crate::recorder::Recorder;
 use crate::scope::{Depth, Origin, Scope};
+use crate::sites::FieldName;
 use crate::watchdog;
 
-/// The compiled `UntornProbe`.
-const PROBE_CLASS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/java/lang/UntornProbe.class"));
+/// A compiled class of the agent's Java half, with its name.
+macro_rules! java_half {
+    ($name:literal) => {
+        (
+            match CStr::from_bytes_with_nul(concat!("java/lang/", $name, "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => panic!("a name without NUL"),
+            },
+            include_bytes!(concat!(env!("OUT_DIR"), "/java/lang/", $name, ".class")),
+        )
+    };
+}
+
+/// What rewritten classes call.
+const JAVA_HALF: [(&CStr, &[u8]); 5] = [
+    java_half!("UntornProbe"),
+    java_half!("UntornValues"),
+    java_half!("UntornAtomics"),
+    java_half!("UntornLocks"),
+    java_half!("UntornArrays"),
+];
 
 /// When the program's clock starts: the same moment in every run, or no two would be the same.
 pub const EPOCH_MILLIS: u64 = 1_767_225_600_000; // 2026-01-01T00:00:00Z
@@ -258,11 +278,12 @@ fn callback(env: *mut JNIEnv, body: impl FnOnce(&'static Agent, Jni)) {
     }
 }
 
-/// Before any Java code runs: the class of the probes must exist from the first instruction on.
+/// Before any Java code runs: the classes of the probes must exist from the first instruction on.
 unsafe extern "system" fn vm_start(_: *mut jvmtiEnv, env: *mut JNIEnv) {
     callback(env, |agent, jni| {
-        if jni.define_boot_class(c"java/lang/UntornProbe", PROBE_CLASS).is_none() {
-            agent.control.recorder.fault("the JVM refused the class of the probes");
+        let refused = |(name, bytes)| jni.define_boot_class(name, bytes).is_none();
+        if JAVA_HALF.into_iter().any(refused) {
+            agent.control.recorder.fault("the JVM refused the classes of the probes");
         }
     });
 }
@@ -376,7 +397,7 @@ unsafe extern "system" fn class_file_load(
         let origin = if loader.is_null() { Origin::Boot } else { Origin::Elsewhere };
         // A hidden class has no name here; it is part of the machinery behind lambdas.
         let depth = match name.as_deref() {
-            Some(PROBE) | None => Depth::Untouched,
+            None => Depth::Untouched,
             Some(name) => agent.rewriter.scope.depth(name, origin),
         };
         let Some(rewritten) = agent.rewriter.rewrite(bytes, depth) else { return };
@@ -398,6 +419,7 @@ pub unsafe extern "system" fn Java_java_lang_UntornProbe_init(env: *mut JNIEnv, 
     let method = |name: &'static CStr, signature: &'static CStr, function: *mut c_void| {
         JNINativeMethod { name: name.as_ptr(), signature: signature.as_ptr(), fnPtr: function }
     };
+    const FIELD_NUMBER: &CStr = c"(Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;)I";
     type Plain = unsafe extern "system" fn(*mut JNIEnv, jclass);
     type Int = unsafe extern "system" fn(*mut JNIEnv, jclass, jint);
     let methods = [
@@ -410,6 +432,8 @@ pub unsafe extern "system" fn Java_java_lang_UntornProbe_init(env: *mut JNIEnv, 
         method(c"notified", c"(IZI)V", notified as *mut c_void),
         method(c"waitSite", c"(I)V", (wait_site as Int) as *mut c_void),
         method(c"hasJoined", c"(Ljava/lang/Thread;)V", has_joined as *mut c_void),
+        method(c"rewriteLambda", c"([B)[B", rewrite_lambda as *mut c_void),
+        method(c"fieldNumber", FIELD_NUMBER, field_number as *mut c_void),
         method(c"virtualNanos", c"()J", virtual_nanos as *mut c_void),
         method(c"virtualMillis", c"()J", virtual_millis as *mut c_void),
         method(c"atSite", c"(I)V", (at_site as Int) as *mut c_void),
@@ -480,6 +504,35 @@ unsafe extern "system" fn wait_site(env: *mut JNIEnv, _: jclass, site: jint) {
 
 unsafe extern "system" fn has_joined(env: *mut JNIEnv, _: jclass, thread: jobject) {
     callback(env, |agent, jni| agent.control.joined(jni, thread));
+}
+
+unsafe extern "system" fn rewrite_lambda(env: *mut JNIEnv, _: jclass, class: jobject) -> jobject {
+    let mut rewritten = std::ptr::null_mut();
+    callback(env, |agent, jni| {
+        let Some(bytes) = jni.bytes(class) else { return };
+        let class = agent.rewriter.rewrite_lambda(&bytes);
+        rewritten = class.and_then(|class| jni.byte_array(&class)).unwrap_or(rewritten);
+    });
+    rewritten
+}
+
+unsafe extern "system" fn field_number(
+    env: *mut JNIEnv,
+    _: jclass,
+    class: jobject,
+    name: jobject,
+    descriptor: jobject,
+) -> jint {
+    let mut number = -1;
+    callback(env, |agent, jni| {
+        let field = FieldName {
+            class: jni.text(class).replace('.', "/"),
+            name: jni.text(name),
+            descriptor: jni.text(descriptor),
+        };
+        number = agent.rewriter.named_fields.number(field).cast_signed();
+    });
+    number
 }
 
 unsafe extern "system" fn at_site(env: *mut JNIEnv, _: jclass, site: jint) {

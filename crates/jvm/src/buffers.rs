@@ -57,13 +57,17 @@ pub mod special {
 /// code rare.
 pub const CAPACITY: usize = 8 * 1024;
 
+/// Room for the records of a step that does not end with the buffer: see `UntornProbe.putFirst`. The longest step
+/// is a copy of an array, `UntornArrays.copied`.
+const SLACK: usize = 2 * 256 + 8;
+
 /// Buffers in all: 32 MiB, a good fraction of a second of the fastest program.
 const BUFFERS: usize = 170;
 
 /// A buffer. Its memory is never given back, so that a late probe cannot write into foreign memory.
 #[derive(Debug)]
 pub struct Buffer {
-    /// The first of [`CAPACITY`] records.
+    /// The first of [`CAPACITY`] records, and some [`SLACK`].
     memory: NonNull<Record>,
     /// Records that are filled.
     pub filled: usize,
@@ -78,7 +82,7 @@ unsafe impl Send for Buffer {}
 
 impl Buffer {
     fn new() -> Self {
-        let memory = Box::leak(vec![Record::default(); CAPACITY].into_boxed_slice());
+        let memory = Box::leak(vec![Record::default(); CAPACITY + SLACK].into_boxed_slice());
         let memory = NonNull::from(memory).cast();
         Self { memory, filled: 0, runs: Vec::new(), turns: Vec::new() }
     }
@@ -88,6 +92,7 @@ impl Buffer {
         self.memory.addr().get()
     }
 
+    /// Where it counts as full.
     pub fn end(&self) -> usize {
         self.start() + CAPACITY * Record::SIZE
     }
@@ -98,14 +103,14 @@ impl Buffer {
     /// If the address is not that of a record of this buffer.
     pub fn put(&mut self, address: usize, record: Record) {
         let index = (address - self.start()) / Record::SIZE;
-        assert!(index < CAPACITY, "a record outside of the buffer");
+        assert!(index < CAPACITY + SLACK, "a record outside of the buffer");
         // SAFETY: the index is within the memory, which no reference points into.
         unsafe { self.memory.add(index).write_volatile(record) };
     }
 
     /// What was filled, by thread. To be asked only when the program writes elsewhere.
     pub fn records(&self) -> impl Iterator<Item = (ThreadId, &[Record])> {
-        let filled = self.filled.min(CAPACITY);
+        let filled = self.filled.min(CAPACITY + SLACK);
         // SAFETY: all records are initialised, and Java code has left this buffer.
         let all = unsafe { std::slice::from_raw_parts(self.memory.as_ptr(), filled) };
         let ends = self.runs.iter().skip(1).map(|run| run.0).chain([filled]);

@@ -52,6 +52,13 @@ impl Classes {
         self.by_name.insert(class.name().to_owned(), entry);
     }
 
+    /// The class and its superclasses, as far as they are loaded.
+    pub fn lineage<'a>(&'a self, class: &'a str) -> impl Iterator<Item = &'a str> {
+        let parent = |name: &&'a str| self.by_name.get(*name)?.parent.as_deref();
+        // The bound guards against a hierarchy that names itself.
+        std::iter::successors(Some(class), parent).take(1000)
+    }
+
     /// The class that declares the field `name` reached through `class`, and what is known of it.
     pub fn declaring<'a>(&'a self, class: &'a str, name: &str) -> Option<(&'a str, FieldFacts)> {
         // The order of the JVM's own field resolution: the class, its interfaces, its superclass.

@@ -4,6 +4,8 @@
 //! were loaded or objects got their identities: the same schedule gives the same bytes.
 
 mod meaning;
+mod monitors;
+mod sections;
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -86,6 +88,12 @@ pub struct Converter {
     waiting: FxHashMap<(ThreadId, u32), GivenUp>,
     /// Blocks that begin anew after the event at hand.
     resumed: Vec<OpenBlock>,
+    /// By lock: who holds its shared side, and how often.
+    readers: FxHashMap<u32, Vec<(ThreadId, u32)>>,
+    /// What is known of fields that are reached by name, by their number.
+    named_fields: Vec<Meaning>,
+    /// Elements of copied arrays without an event.
+    pub left_out: u64,
     /// Ends without their beginnings: exceptions that the JVM threw inside of a probe.
     pub unmatched: u64,
 }
@@ -118,6 +126,9 @@ impl Converter {
             held: Vec::new(),
             waiting: FxHashMap::default(),
             resumed: Vec::new(),
+            readers: FxHashMap::default(),
+            named_fields: Vec::new(),
+            left_out: 0,
             unmatched: 0,
         }
     }
@@ -176,6 +187,12 @@ impl Converter {
             Told::Field { write } | Told::Element { write } => {
                 self.access(thread, record, write, out);
             }
+            Told::NamedField { write } => self.named_access(thread, record, write, out),
+            Told::LeftOut => self.left_out += record.value,
+            Told::Lock { block } => self.section_begins(thread, record, &meaning, block, out),
+            Told::Unlock { block } => self.section_ends(thread, record, site, block, out),
+            Told::Await => self.awaits(thread, record.object, site, out),
+            Told::Awaited => self.awaited(thread, record.object, site, out),
             Told::Enter { block } => {
                 if block {
                     self.open[thread.index()].push(OpenBlock { label, object: record.object });
@@ -218,29 +235,6 @@ impl Converter {
             }
             Told::End | Told::EndInitialiser => self.end(thread, label, site, out),
         }
-    }
-
-    /// Notes who holds a monitor. If somebody else did, by the trace, that thread's exits were lost in a stack
-    /// overflow: they are made up for.
-    fn acquire(
-        &mut self,
-        thread: ThreadId,
-        identity: u32,
-        lock: LockId,
-        out: &mut Writer<impl Write>,
-    ) {
-        let object = self.object(identity);
-        if object.holder == thread && object.depth > 0 {
-            object.depth += 1;
-            return;
-        }
-        let (holder, lost) = (object.holder, object.depth);
-        (object.holder, object.depth) = (thread, 1);
-        self.held[thread.index()].push(identity);
-        for _ in 0..lost {
-            self.tell(out, holder, Op::release(lock), SiteId::NONE);
-        }
-        self.unmatched += u64::from(lost);
     }
 
     /// Ends a block, and those inside of it that were left without a word.
@@ -306,90 +300,6 @@ impl Converter {
         }
     }
 
-    /// Waiting, resuming, notifying, or being about to enter.
-    fn monitor(
-        &mut self,
-        thread: ThreadId,
-        record: &Record,
-        site: SiteId,
-        out: &mut Writer<impl Write>,
-    ) {
-        let lock = self.lock(record.object, &UNKNOWN);
-        match record.site {
-            special::WAIT => self.waits(thread, record.object, site, out),
-            special::RESUME => self.resumes(thread, record.object, lock, out),
-            _ => {}
-        }
-        let op = match record.site {
-            special::WAIT => Op::Wait { lock },
-            special::RESUME => Op::Resume { lock },
-            special::REQUEST => Op::Request { lock },
-            kind => Op::Notify { lock, all: kind == special::NOTIFY_ALL },
-        };
-        self.tell(out, thread, op, site);
-        for block in std::mem::take(&mut self.resumed) {
-            self.open[thread.index()].push(block);
-            self.tell(out, thread, Op::Begin { label: block.label }, site);
-        }
-    }
-
-    /// Monitors are mostly left in the opposite order of being entered.
-    fn let_go(&mut self, thread: ThreadId, identity: u32) {
-        let held = &mut self.held[thread.index()];
-        if let Some(at) = held.iter().rposition(|&other| other == identity) {
-            held.remove(at);
-        }
-    }
-
-    /// A thread has ended: what it still holds or has open was left in a stack overflow.
-    fn settle(&mut self, thread: ThreadId, out: &mut Writer<impl Write>) {
-        for identity in std::mem::take(&mut self.held[thread.index()]) {
-            let object = self.object(identity);
-            if object.holder != thread || object.depth == 0 {
-                continue;
-            }
-            let lost = std::mem::take(&mut object.depth);
-            let Some(lock) = object.lock else { continue };
-            for _ in 0..lost {
-                self.tell(out, thread, Op::release(lock), SiteId::NONE);
-            }
-            self.unmatched += u64::from(lost);
-        }
-        for OpenBlock { label, .. } in
-            std::mem::take(&mut self.open[thread.index()]).into_iter().rev()
-        {
-            self.tell(out, thread, Op::End { label }, SiteId::NONE);
-            self.unmatched += 1;
-        }
-    }
-
-    /// A waiting thread keeps its depth for later. Who waits gives up on purpose that what the monitor guards is one
-    /// step: the blocks of that monitor, and those inside of them, end here and begin anew afterwards.
-    fn waits(&mut self, thread: ThreadId, object: u32, site: SiteId, out: &mut Writer<impl Write>) {
-        let depth = std::mem::take(&mut self.object(object).depth);
-        self.let_go(thread, object);
-        let open = &mut self.open[thread.index()];
-        let first = open.iter().position(|block| block.object == object).unwrap_or(open.len());
-        let blocks = open.split_off(first);
-        for OpenBlock { label, .. } in blocks.iter().rev() {
-            self.tell(out, thread, Op::End { label: *label }, site);
-        }
-        self.waiting.insert((thread, object), GivenUp { depth, blocks });
-    }
-
-    fn resumes(
-        &mut self,
-        thread: ThreadId,
-        object: u32,
-        lock: LockId,
-        out: &mut Writer<impl Write>,
-    ) {
-        let GivenUp { depth, blocks } = self.waiting.remove(&(thread, object)).unwrap_or_default();
-        self.acquire(thread, object, lock, out);
-        self.object(object).depth = depth.max(1);
-        self.resumed = blocks;
-    }
-
     fn name_of_thread(&mut self, thread: ThreadId) -> String {
         self.know_thread(thread);
         self.tables.thread_name(thread)
@@ -425,7 +335,35 @@ impl Converter {
         write: bool,
         out: &mut Writer<impl Write>,
     ) {
-        let meaning = &self.meanings[record.site as usize];
+        self.access_as(thread, record, write, self.meanings[record.site as usize], out);
+    }
+
+    /// An access of a field whose number the record has.
+    fn named_access(
+        &mut self,
+        thread: ThreadId,
+        record: &Record,
+        write: bool,
+        out: &mut Writer<impl Write>,
+    ) {
+        let field = self.named_field(record.index);
+        let place = self.meanings[record.site as usize];
+        let access = if place.access == Access::Plain { field.access } else { place.access };
+        if field.op != Told::Nothing {
+            let meaning = Meaning { site: place.site, access, ..field };
+            self.access_as(thread, record, write, meaning, out);
+        }
+    }
+
+    #[inline]
+    fn access_as(
+        &mut self,
+        thread: ThreadId,
+        record: &Record,
+        write: bool,
+        meaning: Meaning,
+        out: &mut Writer<impl Write>,
+    ) {
         let is_element = matches!(meaning.op, Told::Element { .. });
         let slot = if is_element { record.index } else { meaning.number };
         let (kind, access, site) = (meaning.kind, meaning.access, meaning.site);
@@ -438,7 +376,7 @@ impl Converter {
         };
         let var = match self.vars.find(record.object, slot) {
             Some(var) => var,
-            None => self.new_var(record, write, slot, value),
+            None => self.new_var(record, write, slot, value, meaning),
         };
         if holds_array && value.0 != 0 {
             self.name_array(record.value as u32, value.0 as u32, var);
@@ -452,9 +390,15 @@ impl Converter {
     }
 
     #[cold]
-    fn new_var(&mut self, record: &Record, write: bool, slot: u32, value: Value) -> VarId {
+    fn new_var(
+        &mut self,
+        record: &Record,
+        write: bool,
+        slot: u32,
+        value: Value,
+        meaning: Meaning,
+    ) -> VarId {
         let number = self.number(record.object);
-        let meaning = self.meanings[record.site as usize];
         let name = &mut self.name;
         name.clear();
         // Writing to a string does not fail.

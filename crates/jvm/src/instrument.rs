@@ -6,6 +6,8 @@
 mod access;
 pub(crate) use access::value_kind;
 mod calls;
+mod lambdas;
+mod library;
 mod methods;
 mod monitors;
 
@@ -18,7 +20,7 @@ use untorn_bytecode::{
 use crate::classes::Classes;
 use crate::plans::PlanSites;
 use crate::scope::{Depth, Scope};
-use crate::sites::{CodeSite, MethodId, MethodInfo, SiteInfo, Sites, What};
+use crate::sites::{CodeSite, MethodId, MethodInfo, NamedFields, SiteInfo, Sites, What};
 
 /// The class of the probes.
 pub const PROBE: &str = "java/lang/UntornProbe";
@@ -32,6 +34,7 @@ const STACK: u16 = 9;
 pub struct Rewriter {
     pub scope: Scope,
     pub sites: RwLock<Sites>,
+    pub named_fields: NamedFields,
     pub classes: RwLock<Classes>,
     pub plan: PlanSites,
     pub tally: Mutex<Tally>,
@@ -77,6 +80,7 @@ impl Rewriter {
         Self {
             scope,
             sites: RwLock::default(),
+            named_fields: NamedFields::default(),
             classes: RwLock::default(),
             plan,
             tally: Mutex::default(),
@@ -206,8 +210,18 @@ impl<'r, 'a> ClassEdit<'r, 'a> {
                 is_static: method.is_static(),
             })
         };
-        let mut edit = MethodPass { class: self, index, id, method, code, scratch: None, edits: 0 };
+        let mut edit = MethodPass {
+            class: self,
+            index,
+            id,
+            method,
+            code,
+            scratch: None,
+            spilled: None,
+            edits: 0,
+        };
         edit.wraps(&instrs)?;
+        edit.lambda_maker(&instrs)?;
         if edit.class.depth >= Depth::Locks {
             edit.instructions(&instrs)?;
         }
@@ -229,6 +243,8 @@ struct MethodPass<'c, 'r, 'a> {
     code: &'a Code<'a>,
     /// Local variables for values that cannot stay on the stack.
     scratch: Option<u16>,
+    /// The same for the operands of calls.
+    spilled: Option<u16>,
     /// How many changes were made.
     edits: usize,
 }
@@ -240,7 +256,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         for instr in instrs {
             match instr.opcode {
                 op::MONITORENTER | op::MONITOREXIT => self.monitor(instr)?,
-                op::INVOKEVIRTUAL | op::INVOKESTATIC => self.call(instr)?,
+                op::INVOKEVIRTUAL | op::INVOKESTATIC | op::INVOKEINTERFACE => self.call(instr)?,
                 _ if self.class.depth < Depth::Accesses => self.spin(instr)?,
                 op::GETFIELD | op::PUTFIELD if instr.pc >= initialised => self.field(instr)?,
                 op::GETSTATIC | op::PUTSTATIC => self.global(instr)?,

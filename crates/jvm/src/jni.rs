@@ -45,6 +45,48 @@ impl Jni {
         self.checked(class)
     }
 
+    /// The characters of a `String`; none if there are none to be had.
+    pub(crate) fn text(self, string: jobject) -> String {
+        if string.is_null() {
+            return String::new();
+        }
+        // SAFETY: see the module; the characters are given back before the string is.
+        unsafe {
+            let chars = (self.table().GetStringUTFChars)(self.0, string, std::ptr::null_mut());
+            if chars.is_null() {
+                self.clear_exception();
+                return String::new();
+            }
+            let text = CStr::from_ptr(chars).to_string_lossy().into_owned();
+            (self.table().ReleaseStringUTFChars)(self.0, string, chars);
+            text
+        }
+    }
+
+    /// The elements of a `byte[]`.
+    pub(crate) fn bytes(self, array: jobject) -> Option<Vec<u8>> {
+        // SAFETY: see the module; the region is that of the array, and the memory as long.
+        unsafe {
+            let length = (self.table().GetArrayLength)(self.0, array);
+            let mut bytes = vec![0_u8; usize::try_from(length).ok()?];
+            let to = bytes.as_mut_ptr().cast();
+            (self.table().GetByteArrayRegion)(self.0, array, 0, length, to);
+            (!self.clear_exception()).then_some(bytes)
+        }
+    }
+
+    /// A new `byte[]`.
+    pub(crate) fn byte_array(self, bytes: &[u8]) -> Option<jobject> {
+        let length = jint::try_from(bytes.len()).ok()?;
+        // SAFETY: see the module; the region is that of the new array, and the memory as long.
+        unsafe {
+            let array = self.checked((self.table().NewByteArray)(self.0, length))?;
+            let from = bytes.as_ptr().cast();
+            (self.table().SetByteArrayRegion)(self.0, array, 0, length, from);
+            (!self.clear_exception()).then_some(array)
+        }
+    }
+
     pub(crate) fn class_of(self, object: jobject) -> jclass {
         // SAFETY: see the module.
         unsafe { (self.table().GetObjectClass)(self.0, object) }

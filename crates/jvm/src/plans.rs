@@ -4,8 +4,9 @@ use std::sync::{PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
 use untorn_schedule::{Access, AccessKind, Place, PlanSite, Spot};
+use untorn_trace::event as trace;
 
-use crate::sites::{CodeSite, MethodInfo, SiteInfo, What};
+use crate::sites::{CodeSite, MethodInfo, Reached, SiteInfo, What};
 
 /// What is known of a place at which threads ask.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +60,12 @@ impl PlanSites {
                 format!("{} {}", field.name, field.descriptor)
             }
             What::Element { element, .. } => format!("{element}[]"),
-            What::Enter { .. } => "monitor".to_owned(),
+            What::Reached { what, .. } => match what {
+                Reached::Field(field) => format!("{} {}", field.name, field.descriptor),
+                Reached::Element { element, .. } => format!("{element}[]"),
+                Reached::NamedField => "named".to_owned(),
+            },
+            What::Enter { .. } | What::Lock { .. } => "monitor".to_owned(),
             _ => return None,
         };
         let mut variables = self.variables.write().unwrap_or_else(PoisonError::into_inner);
@@ -100,7 +106,13 @@ fn is_at(place: &Place, method: &MethodInfo, info: &SiteInfo) -> bool {
                 && info.pc == *pc
         }
     };
-    there && place.kind.is_none_or(|kind| kind_of(&info.what) == Some(kind))
+    there && place.kind.is_none_or(|kind| is_of_kind(&info.what, kind))
+}
+
+/// Threads ask once for both halves of an update, before its read.
+fn is_of_kind(what: &What, kind: AccessKind) -> bool {
+    let whole = matches!(what, What::Reached { access: trace::Access::Update, .. });
+    kind_of(what) == Some(kind) || (whole && kind == AccessKind::Write)
 }
 
 fn kind_of(what: &What) -> Option<AccessKind> {
@@ -108,8 +120,11 @@ fn kind_of(what: &What) -> Option<AccessKind> {
         What::Field { write, .. } | What::Global { write, .. } | What::Element { write, .. } => {
             Some(if *write { AccessKind::Write } else { AccessKind::Read })
         }
-        What::Enter { .. } => Some(AccessKind::Acquire),
-        What::Exit { .. } => Some(AccessKind::Release),
+        What::Reached { write, .. } => {
+            Some(if *write { AccessKind::Write } else { AccessKind::Read })
+        }
+        What::Enter { .. } | What::Lock { .. } => Some(AccessKind::Acquire),
+        What::Exit { .. } | What::Unlock { .. } => Some(AccessKind::Release),
         _ => None,
     }
 }

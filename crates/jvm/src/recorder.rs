@@ -184,6 +184,7 @@ impl Writing {
         put("skipped_methods", tally.skipped_methods.into());
         put("skipped", tally.skipped.into());
         put("unmatched_ends", self.converter.unmatched.into());
+        put("elements_left_out", self.converter.left_out.into());
         if let Some(Ending { outcome, tally, threads }) = &said.ending {
             put("threads", (*threads).into());
             put("turns", outcome.turns.into());

@@ -48,7 +48,7 @@ const COLLECTIONS: &[&str] = &[
 
 /// Never touched: the JVM calls them where Java code cannot run, or our own probes do.
 const UNTOUCHABLE: &[&str] = &[
-    "java/lang/UntornProbe*",
+    "java/lang/Untorn*",
     "java/lang/Object",
     "java/lang/System",
     "java/lang/Float",
@@ -67,6 +67,9 @@ const MACHINERY: &[&str] = &[
     "jdk/internal/reflect/*",
     "sun/launcher/*",
 ];
+
+/// Told where they are called: their own accesses would tell everything twice.
+const TOLD_BY_CALLERS: &[&str] = &["java/util/concurrent/atomic/*", "java/util/concurrent/locks/*"];
 
 /// Loaders that the JDK brings along belong to it even though they are not the boot loader.
 const PLATFORM: &[&str] = &["java/*", "javax/*", "jdk/*", "sun/*", "com/sun/*"];
@@ -98,7 +101,7 @@ impl Scope {
         if any(MACHINERY, name) {
             return Depth::Initialiser;
         }
-        if self.exclude.iter().any(|pattern| pattern.matches(name)) {
+        if self.exclude.iter().any(|pattern| pattern.matches(name)) || any(TOLD_BY_CALLERS, name) {
             return Depth::Locks;
         }
         let wanted = self.instrument.iter().any(|pattern| pattern.matches(name));

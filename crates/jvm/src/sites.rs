@@ -1,6 +1,9 @@
 //! The places in rewritten code that tell something, by the number that their probe passes.
 
-use untorn_trace::event::ValueKind;
+use std::sync::{PoisonError, RwLock};
+
+use rustc_hash::FxHashMap;
+use untorn_trace::event::{Access, ValueKind};
 
 /// The number of a place in the program's code; what a probe passes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -36,6 +39,19 @@ pub struct FieldName {
     pub descriptor: String,
 }
 
+/// A variable that a method of the JDK reads or writes for its caller.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reached {
+    /// Of the object that the record names.
+    Field(FieldName),
+    /// The record has its number, see [`NamedFields`].
+    NamedField,
+    Element {
+        kind: ValueKind,
+        element: &'static str,
+    },
+}
+
 /// What happened at a place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum What {
@@ -52,6 +68,32 @@ pub enum What {
         kind: ValueKind,
         element: &'static str,
     },
+    /// Read or written by the JDK, for its caller.
+    Reached {
+        write: bool,
+        access: Access,
+        what: Reached,
+    },
+    /// An element of an array that is copied as a whole.
+    Copied {
+        write: bool,
+        kind: ValueKind,
+        element: &'static str,
+    },
+    /// So many elements of an array were copied beside those that are told.
+    LeftOut,
+    /// Nothing that an event could tell, but the schedule has to know that it happened.
+    Nothing,
+    /// A lock of java.util.concurrent is taken. `block`: what it guards is meant to be atomic.
+    Lock {
+        block: bool,
+    },
+    Unlock {
+        block: bool,
+    },
+    /// A lock is given up to wait for a condition, and is back.
+    Await,
+    Awaited,
     /// A monitor is entered. `block`: what it guards is meant to be atomic; `own`: it is that of a
     /// synchronized method.
     Enter {
@@ -71,6 +113,13 @@ pub enum What {
     End,
     BeginInitialiser,
     EndInitialiser,
+}
+
+impl What {
+    /// Whether a plan can name events of this kind by their place: a thread asks there, once for each.
+    pub fn is_plannable(&self) -> bool {
+        !matches!(self, Self::Copied { .. } | Self::Await | Self::Awaited)
+    }
 }
 
 /// A place in the code.
@@ -96,10 +145,23 @@ impl Sites {
         MethodId(self.methods.len() as u32 - 1)
     }
 
+    /// The source of a class of which a method was rewritten.
+    pub fn file_of(&self, class: &str) -> Option<&str> {
+        let mut latest = self.methods.iter().rev();
+        latest.find(|method| method.class == class).map(|method| method.file.as_str())
+    }
+
     /// Sites are numbered from 1 on: 0 is no place at all.
     pub fn add(&mut self, site: SiteInfo) -> CodeSite {
         self.sites.push(site);
         CodeSite(self.sites.len() as u32)
+    }
+
+    /// Several at one place, one after the other; the first of them.
+    pub fn add_all(&mut self, place: &SiteInfo, all: impl IntoIterator<Item = What>) -> CodeSite {
+        let first = CodeSite(self.sites.len() as u32 + 1);
+        self.sites.extend(all.into_iter().map(|what| SiteInfo { what, ..place.clone() }));
+        first
     }
 
     pub fn get(&self, site: CodeSite) -> Option<&SiteInfo> {
@@ -116,5 +178,26 @@ impl Sites {
 
     pub fn is_empty(&self) -> bool {
         self.sites.is_empty()
+    }
+}
+
+/// Fields that the program reaches by their names: by reflection, handles, updaters. Only grows.
+#[derive(Debug, Default)]
+pub struct NamedFields(RwLock<(Vec<FieldName>, FxHashMap<FieldName, u32>)>);
+
+impl NamedFields {
+    pub fn number(&self, field: FieldName) -> u32 {
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let (fields, numbers) = &mut *all;
+        let new = fields.len() as u32;
+        *numbers.entry(field).or_insert_with_key(|field| {
+            fields.push(field.clone());
+            new
+        })
+    }
+
+    pub fn get(&self, number: u32) -> Option<FieldName> {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        all.0.get(number as usize).cloned()
     }
 }

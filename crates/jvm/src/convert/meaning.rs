@@ -8,7 +8,7 @@ use untorn_trace::tables::Site;
 
 use super::Converter;
 use crate::instrument::value_kind;
-use crate::sites::{CodeSite, FieldName, MethodInfo, SiteInfo, What};
+use crate::sites::{CodeSite, FieldName, MethodInfo, Reached, SiteInfo, What};
 
 /// What a place in the code means for the trace; found out when it first tells something.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +38,19 @@ pub(super) enum Told {
     Element {
         write: bool,
     },
+    /// The record says which field.
+    NamedField {
+        write: bool,
+    },
+    LeftOut,
+    Lock {
+        block: bool,
+    },
+    Unlock {
+        block: bool,
+    },
+    Await,
+    Awaited,
     Enter {
         block: bool,
     },
@@ -71,12 +84,16 @@ impl Converter {
     }
 
     fn intern_site(&mut self, info: &SiteInfo, method: &MethodInfo) -> SiteId {
+        let mut loc = method.descriptor.clone();
+        if info.what.is_plannable() {
+            loc.push_str(&format!("@{}", info.pc));
+        }
         self.tables.sites.intern(&Site {
             file: &method.file,
             line: info.line,
             method: &method.name,
             class: &method.class.replace('/', "."),
-            loc: &format!("{}@{}", method.descriptor, info.pc),
+            loc: &loc,
         })
     }
 
@@ -98,13 +115,25 @@ impl Converter {
                 let op = Told::Field { write: *write };
                 self.field_meaning(Meaning { op, ..meaning }, field)
             }
-            What::Element { write, kind, element } => {
+            What::Element { write, kind, element } | What::Copied { write, kind, element } => {
                 let number = self.field_number("", element);
                 let op = Told::Element { write: *write };
                 // Arrays of arrays: the element names the array that it holds.
                 let holds_array = *kind == ValueKind::Ref;
                 Meaning { op, kind: *kind, number, holds_array, ..meaning }
             }
+            What::Reached { write, access, what } => {
+                let place = Meaning { access: *access, ..meaning };
+                self.reached_meaning(place, *write, what)
+            }
+            What::LeftOut => Meaning { op: Told::LeftOut, ..meaning },
+            What::Lock { block } => {
+                let name = format!("{} (lock)", method.qualified_name());
+                named(self, Told::Lock { block: *block }, name)
+            }
+            What::Unlock { block } => Meaning { op: Told::Unlock { block: *block }, ..meaning },
+            What::Await => Meaning { op: Told::Await, ..meaning },
+            What::Awaited => Meaning { op: Told::Awaited, ..meaning },
             What::Enter { block, own } => {
                 let named = named(self, Told::Enter { block: *block }, block_name(info, method));
                 Meaning { recorded: *own, holds_array: method.is_static, ..named }
@@ -118,8 +147,42 @@ impl Converter {
             What::End => named(self, Told::End, method.qualified_name()),
             What::BeginInitialiser => named(self, Told::BeginInitialiser, method.qualified_name()),
             What::EndInitialiser => named(self, Told::EndInitialiser, method.qualified_name()),
-            What::Wait | What::Notify => nothing,
+            What::Wait | What::Notify | What::Nothing => nothing,
         }
+    }
+
+    /// Of a variable that the JDK reads or writes for its caller.
+    fn reached_meaning(&mut self, place: Meaning, write: bool, what: &Reached) -> Meaning {
+        match what {
+            Reached::Field(field) => {
+                let op = Told::Field { write };
+                let found = self.field_meaning(Meaning { op, ..place }, field);
+                // Some of these variables are none of the class's fields, and none is written elsewhere only.
+                Meaning { op, access: place.access, recorded: false, ..found }
+            }
+            Reached::NamedField => Meaning { op: Told::NamedField { write }, ..place },
+            Reached::Element { kind, element } => {
+                let number = self.field_number("", element);
+                let (op, holds_array) = (Told::Element { write }, *kind == ValueKind::Ref);
+                Meaning { op, kind: *kind, number, holds_array, ..place }
+            }
+        }
+    }
+
+    /// What is known of a field that is reached by its name.
+    pub(super) fn named_field(&mut self, number: u32) -> Meaning {
+        let index = number as usize;
+        if index >= self.named_fields.len() {
+            self.named_fields.resize(index + 1, UNKNOWN);
+        }
+        if self.named_fields[index].op == Told::Unknown {
+            let nothing = Meaning { op: Told::Nothing, ..UNKNOWN };
+            let found = self.rewriter.named_fields.get(number);
+            self.named_fields[index] = found.map_or(nothing, |field| {
+                self.field_meaning(Meaning { op: Told::Field { write: false }, ..UNKNOWN }, &field)
+            });
+        }
+        self.named_fields[index]
     }
 
     fn field_meaning(&mut self, meaning: Meaning, field: &FieldName) -> Meaning {

@@ -46,7 +46,7 @@ fn argument(kind: Kind) -> &'static str {
 
 /// The kind of an array's elements, how to show them, and how Java writes the array's type. `baload`
 /// serves two types; bytes are by far the more frequent.
-fn element_of(opcode: u8) -> (Kind, ValueKind, &'static str) {
+pub(super) fn element_of(opcode: u8) -> (Kind, ValueKind, &'static str) {
     let first = if opcode >= op::IASTORE { op::IASTORE } else { op::IALOAD };
     match opcode - first {
         0 => (Kind::Int, ValueKind::Int, "int[]"),
@@ -58,6 +58,21 @@ fn element_of(opcode: u8) -> (Kind, ValueKind, &'static str) {
         6 => (Kind::Int, ValueKind::Char, "char[]"),
         _ => (Kind::Int, ValueKind::Int, "short[]"),
     }
+}
+
+/// The instruction that loads an element of an array of that type.
+pub(super) fn load_of(array: &str) -> Option<u8> {
+    Some(match array.strip_prefix('[')?.as_bytes().first()? {
+        b'I' => op::IALOAD,
+        b'J' => op::LALOAD,
+        b'F' => op::FALOAD,
+        b'D' => op::DALOAD,
+        b'L' | b'[' => op::AALOAD,
+        b'B' | b'Z' => op::BALOAD,
+        b'C' => op::CALOAD,
+        b'S' => op::SALOAD,
+        _ => return None,
+    })
 }
 
 impl<'a> ClassEdit<'_, 'a> {

@@ -49,7 +49,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 self.replace(instr.pc, Snippet::new().invokestatic(probe));
                 Ok(())
             }
-            _ => Ok(()),
+            _ => self.library(instr, &called),
         }
     }
 

@@ -176,7 +176,9 @@ impl<'a> ClassEdit<'_, 'a> {
                 let is_plain = called.class.starts_with("java/lang/")
                     || called.class.starts_with("java/io/")
                     || &*called.name == "<init>";
-                if is_plain && !called.class.starts_with("java/lang/StringBu") {
+                let shares = called.class.starts_with("java/lang/StringBu")
+                    || &*called.class == "java/lang/invoke/VarHandle";
+                if is_plain && !shares {
                     return Touch::Nothing;
                 }
                 let own = (*called.class == *self.class.name()).then(|| {

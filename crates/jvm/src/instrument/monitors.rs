@@ -11,7 +11,7 @@ const OBJECT: &str = "(Ljava/lang/Object;I)V";
 
 impl<'a> MethodPass<'_, '_, 'a> {
     /// What a monitor guards is meant to be atomic if the application says so.
-    fn is_block(&self) -> bool {
+    pub(super) fn is_block(&self) -> bool {
         self.class.depth == Depth::Application || self.class.depth == Depth::Accesses
     }
 

@@ -43,6 +43,8 @@ public final class UntornProbe {
     static int depth;
     /** How many controlled threads lost the token while they were blocked outside of our sight. */
     static int away;
+    /** Native methods can be called. */
+    static boolean ready;
 
     private UntornProbe() {}
 
@@ -261,6 +263,16 @@ public final class UntornProbe {
         return (virtualMillis() - seconds * 1000) * 1_000_000;
     }
 
+    // ---- lambdas ----
+
+    /** The class behind a lambda or a method reference, before it is defined: agents are not shown such classes. */
+    public static byte[] lambda(byte[] bytes) {
+        byte[] rewritten = ready && locks != 0 ? rewriteLambda(bytes) : null;
+        return rewritten == null ? bytes : rewritten;
+    }
+
+    private static native byte[] rewriteLambda(byte[] bytes);
+
     // ---- the launcher ----
 
     /** The main class is known and the program is about to begin. */
@@ -276,7 +288,7 @@ public final class UntornProbe {
     // ---- the ways in ----
 
     /** Whether the current thread has the token and is recorded. */
-    private static boolean here() {
+    static boolean here() {
         Thread thread = owner;
         if (thread == null) return away != 0 && comeBack();
         return thread == Thread.currentThread() || (away != 0 && comeBack());
@@ -290,7 +302,7 @@ public final class UntornProbe {
         return here() || (silent != null && silent == Thread.currentThread());
     }
 
-    private static void put(int site, int object, long value, int index) {
+    static void put(int site, int object, long value, int index) {
         Unsafe unsafe = Unsafe.getUnsafe();
         long to = pos;
         unsafe.putLong(to, (long) object << 32 | site & 0xffffffffL);
@@ -302,9 +314,21 @@ public final class UntornProbe {
         if (to >= limit) turn();
     }
 
+    /**
+     * The same without losing the token: another record of the same step follows. Buffers are a little longer than
+     * their limit for this; {@link UntornArrays#MOST_ELEMENTS} bounds how many records a step has.
+     */
+    static void putFirst(int site, int object, long value, int index) {
+        long last = limit;
+        limit = Long.MAX_VALUE;
+        put(site, object, value, index);
+        limit = last;
+    }
+
     /** Called once by the agent. That {@code init} has a caller of the boot loader keeps the JVM from complaining. */
     static void setUp() {
         init();
+        ready = true;
     }
 
     /** Found by name in the agent's library; registers the other native methods. */
@@ -328,6 +352,9 @@ public final class UntornProbe {
     private static native void waitSite(int site);
 
     private static native void hasJoined(Thread thread);
+
+    /** The number of a field that is reached by its name: by reflection, a handle, an updater. */
+    static native int fieldNumber(String inClass, String name, String descriptor);
 
     private static native long virtualNanos();
 

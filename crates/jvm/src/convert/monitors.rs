@@ -1,0 +1,121 @@
+//! Who holds which monitor, as far as the trace tells, and what a thread gives up while it waits.
+
+use std::io::Write;
+
+use untorn_trace::event::Op;
+use untorn_trace::formats::utr::Writer;
+use untorn_trace::ids::{LockId, SiteId, ThreadId};
+
+use super::meaning::UNKNOWN;
+use super::{Converter, GivenUp, OpenBlock};
+use crate::buffers::{Record, special};
+
+impl Converter {
+    /// Notes who holds a monitor. If somebody else did, by the trace, that thread's exits were lost in a stack
+    /// overflow: they are made up for.
+    pub(super) fn acquire(
+        &mut self,
+        thread: ThreadId,
+        identity: u32,
+        lock: LockId,
+        out: &mut Writer<impl Write>,
+    ) {
+        let object = self.object(identity);
+        if object.holder == thread && object.depth > 0 {
+            object.depth += 1;
+            return;
+        }
+        let (holder, lost) = (object.holder, object.depth);
+        (object.holder, object.depth) = (thread, 1);
+        self.held[thread.index()].push(identity);
+        for _ in 0..lost {
+            self.tell(out, holder, Op::release(lock), SiteId::NONE);
+        }
+        self.unmatched += u64::from(lost);
+    }
+
+    /// Waiting, resuming, notifying, or being about to enter.
+    pub(super) fn monitor(
+        &mut self,
+        thread: ThreadId,
+        record: &Record,
+        site: SiteId,
+        out: &mut Writer<impl Write>,
+    ) {
+        let lock = self.lock(record.object, &UNKNOWN);
+        match record.site {
+            special::WAIT => self.waits(thread, record.object, site, out),
+            special::RESUME => self.resumes(thread, record.object, lock, out),
+            _ => {}
+        }
+        let op = match record.site {
+            special::WAIT => Op::Wait { lock },
+            special::RESUME => Op::Resume { lock },
+            special::REQUEST => Op::Request { lock },
+            kind => Op::Notify { lock, all: kind == special::NOTIFY_ALL },
+        };
+        self.tell(out, thread, op, site);
+        for block in std::mem::take(&mut self.resumed) {
+            self.open[thread.index()].push(block);
+            self.tell(out, thread, Op::Begin { label: block.label }, site);
+        }
+    }
+
+    /// Monitors are mostly left in the opposite order of being entered.
+    pub(super) fn let_go(&mut self, thread: ThreadId, identity: u32) {
+        let held = &mut self.held[thread.index()];
+        if let Some(at) = held.iter().rposition(|&other| other == identity) {
+            held.remove(at);
+        }
+    }
+
+    /// A thread has ended: what it still holds or has open was left in a stack overflow, or was never given back.
+    pub(super) fn settle(&mut self, thread: ThreadId, out: &mut Writer<impl Write>) {
+        self.settle_readers(thread, out);
+        for identity in std::mem::take(&mut self.held[thread.index()]) {
+            let object = self.object(identity);
+            if object.holder != thread || object.depth == 0 {
+                continue;
+            }
+            let lost = std::mem::take(&mut object.depth);
+            let Some(lock) = object.lock else { continue };
+            for _ in 0..lost {
+                self.tell(out, thread, Op::release(lock), SiteId::NONE);
+            }
+            self.unmatched += u64::from(lost);
+        }
+        for OpenBlock { label, .. } in
+            std::mem::take(&mut self.open[thread.index()]).into_iter().rev()
+        {
+            self.tell(out, thread, Op::End { label }, SiteId::NONE);
+            self.unmatched += 1;
+        }
+    }
+
+    /// A waiting thread keeps its depth for later. Who waits gives up on purpose that what the monitor guards is one
+    /// step: the blocks of that monitor, and those inside of them, end here and begin anew afterwards.
+    fn waits(&mut self, thread: ThreadId, object: u32, site: SiteId, out: &mut Writer<impl Write>) {
+        let depth = std::mem::take(&mut self.object(object).depth);
+        self.let_go(thread, object);
+        let open = &mut self.open[thread.index()];
+        let first = open.iter().position(|block| block.object == object).unwrap_or(open.len());
+        let blocks = open.split_off(first);
+        for OpenBlock { label, .. } in blocks.iter().rev() {
+            self.tell(out, thread, Op::End { label: *label }, site);
+        }
+        self.waiting.insert((thread, object), GivenUp { depth, blocks });
+    }
+
+    fn resumes(
+        &mut self,
+        thread: ThreadId,
+        object: u32,
+        lock: LockId,
+        out: &mut Writer<impl Write>,
+    ) {
+        let GivenUp { depth, blocks } = self.waiting.remove(&(thread, object)).unwrap_or_default();
+        self.acquire(thread, object, lock, out);
+        self.object(object).depth = depth.max(1);
+        self.resumed = blocks;
+    }
+}

@@ -1,0 +1,221 @@
+//! Sections of the locks of java.util.concurrent. They are told like those of monitors, with three differences: a lock
+//! has a shared side; sections need not nest, and then the blocks inside are cut where the outer one ends; and
+//! who waits for a condition gives the lock back in so many words, because it does other things on the way.
+
+use std::io::Write;
+
+use untorn_trace::event::{Hold, Op};
+use untorn_trace::formats::utr::Writer;
+use untorn_trace::ids::{LabelId, LockId, SiteId, ThreadId};
+
+use super::meaning::Meaning;
+use super::{Converter, GivenUp, OpenBlock};
+use crate::buffers::Record;
+
+/// What `UntornLocks` says in the value of a record.
+const SHARED: u64 = 1;
+const KINDS: [&str; 3] = ["ReentrantLock", "ReentrantReadWriteLock", "StampedLock"];
+
+impl Converter {
+    pub(super) fn section_begins(
+        &mut self,
+        thread: ThreadId,
+        record: &Record,
+        meaning: &Meaning,
+        block: bool,
+        out: &mut Writer<impl Write>,
+    ) {
+        let (identity, site) = (record.object, meaning.site);
+        if block {
+            let label = LabelId(meaning.number);
+            self.open[thread.index()].push(OpenBlock { label, object: identity });
+            self.tell(out, thread, Op::Begin { label }, site);
+        }
+        let lock = self.section_lock(record);
+        if record.value & SHARED == 0 {
+            self.drop_readers(thread, identity, lock, out);
+            self.acquire(thread, identity, lock, out);
+            self.tell(out, thread, Op::acquire(lock), site);
+        } else {
+            let readers = self.readers.entry(identity).or_default();
+            match readers.iter_mut().find(|reader| reader.0 == thread) {
+                Some((_, depth)) => *depth += 1,
+                None => readers.push((thread, 1)),
+            }
+            self.tell(out, thread, Op::Acquire { hold: Hold::Shared, lock }, site);
+        }
+    }
+
+    pub(super) fn section_ends(
+        &mut self,
+        thread: ThreadId,
+        record: &Record,
+        site: SiteId,
+        block: bool,
+        out: &mut Writer<impl Write>,
+    ) {
+        let lock = self.section_lock(record);
+        let hold = if record.value & SHARED == 0 { Hold::Exclusive } else { Hold::Shared };
+        let held = match hold {
+            Hold::Exclusive => self.leave_lock(thread, record.object),
+            Hold::Shared => self.leave_shared(thread, record.object),
+        };
+        if !held {
+            // Taken before the program began, or by another thread.
+            self.unmatched += 1;
+            return;
+        }
+        self.tell(out, thread, Op::Release { hold, lock }, site);
+        if block {
+            self.end_section_block(thread, record.object, site, out);
+        }
+    }
+
+    /// Gives back one level; false if the thread does not hold it.
+    fn leave_lock(&mut self, thread: ThreadId, identity: u32) -> bool {
+        let object = self.object(identity);
+        if object.holder != thread || object.depth == 0 {
+            return false;
+        }
+        object.depth -= 1;
+        if object.depth == 0 {
+            self.let_go(thread, identity);
+        }
+        true
+    }
+
+    fn leave_shared(&mut self, thread: ThreadId, identity: u32) -> bool {
+        let readers = self.readers.entry(identity).or_default();
+        let Some(at) = readers.iter().position(|reader| reader.0 == thread) else { return false };
+        readers[at].1 -= 1;
+        if readers[at].1 == 0 {
+            readers.remove(at);
+        }
+        true
+    }
+
+    /// Ends the innermost block of that lock. Blocks inside of it end as well and begin anew: that they go on
+    /// is a claim about what comes after, not about the whole.
+    fn end_section_block(
+        &mut self,
+        thread: ThreadId,
+        identity: u32,
+        site: SiteId,
+        out: &mut Writer<impl Write>,
+    ) {
+        let open = &mut self.open[thread.index()];
+        let Some(at) = open.iter().rposition(|block| block.object == identity) else { return };
+        let mut blocks = open.split_off(at);
+        for OpenBlock { label, .. } in blocks.iter().rev() {
+            self.tell(out, thread, Op::End { label: *label }, site);
+        }
+        blocks.remove(0);
+        self.reopen(thread, blocks, site, out);
+    }
+
+    fn reopen(
+        &mut self,
+        thread: ThreadId,
+        blocks: Vec<OpenBlock>,
+        site: SiteId,
+        out: &mut Writer<impl Write>,
+    ) {
+        for block in blocks {
+            self.open[thread.index()].push(block);
+            self.tell(out, thread, Op::Begin { label: block.label }, site);
+        }
+    }
+
+    /// Readers of a lock that is now held for writing: another thread gave it back for them.
+    fn drop_readers(
+        &mut self,
+        thread: ThreadId,
+        identity: u32,
+        lock: LockId,
+        out: &mut Writer<impl Write>,
+    ) {
+        let Some(readers) = self.readers.get_mut(&identity) else { return };
+        let gone: Vec<_> = readers.extract_if(.., |reader| reader.0 != thread).collect();
+        for (reader, depth) in gone {
+            for _ in 0..depth {
+                let release = Op::Release { hold: Hold::Shared, lock };
+                self.tell(out, reader, release, SiteId::NONE);
+            }
+            self.unmatched += u64::from(depth);
+        }
+    }
+
+    /// A thread has ended while it held shared sides.
+    pub(super) fn settle_readers(&mut self, thread: ThreadId, out: &mut Writer<impl Write>) {
+        let mut held: Vec<u32> = Vec::new();
+        for (&identity, readers) in &self.readers {
+            if readers.iter().any(|reader| reader.0 == thread) {
+                held.push(identity);
+            }
+        }
+        // In the order of objects, because that of the table is not the same in every run.
+        held.sort_unstable();
+        for identity in held {
+            let Some(lock) = self.object(identity).lock else { continue };
+            while self.leave_shared(thread, identity) {
+                let release = Op::Release { hold: Hold::Shared, lock };
+                self.tell(out, thread, release, SiteId::NONE);
+                self.unmatched += 1;
+            }
+        }
+    }
+
+    /// Before a thread waits for a condition: as with a monitor, the blocks of its lock end here.
+    pub(super) fn awaits(
+        &mut self,
+        thread: ThreadId,
+        identity: u32,
+        site: SiteId,
+        out: &mut Writer<impl Write>,
+    ) {
+        let object = *self.object(identity);
+        let Some(lock) = object.lock.filter(|_| object.holder == thread && object.depth > 0) else {
+            return;
+        };
+        let open = &mut self.open[thread.index()];
+        let first = open.iter().position(|block| block.object == identity).unwrap_or(open.len());
+        let blocks = open.split_off(first);
+        for _ in 0..object.depth {
+            self.leave_lock(thread, identity);
+            self.tell(out, thread, Op::release(lock), site);
+        }
+        for OpenBlock { label, .. } in blocks.iter().rev() {
+            self.tell(out, thread, Op::End { label: *label }, site);
+        }
+        self.waiting.insert((thread, identity), GivenUp { depth: object.depth, blocks });
+    }
+
+    pub(super) fn awaited(
+        &mut self,
+        thread: ThreadId,
+        identity: u32,
+        site: SiteId,
+        out: &mut Writer<impl Write>,
+    ) {
+        let Some(GivenUp { depth, blocks }) = self.waiting.remove(&(thread, identity)) else {
+            return;
+        };
+        let Some(lock) = self.object(identity).lock else { return };
+        self.reopen(thread, blocks, site, out);
+        for _ in 0..depth {
+            self.acquire(thread, identity, lock, out);
+            self.tell(out, thread, Op::acquire(lock), site);
+        }
+    }
+
+    fn section_lock(&mut self, record: &Record) -> LockId {
+        if let Some(lock) = self.object(record.object).lock {
+            return lock;
+        }
+        let kind = KINDS.get((record.value >> 1) as usize).copied().unwrap_or("Lock");
+        let number = self.number(record.object);
+        let lock = self.tables.locks.push(&format!("{kind}#{number}"));
+        self.object(record.object).lock = Some(lock);
+        lock
+    }
+}

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCES: &str = "src/java";
-const CLASSES: [&str; 5] = [
+const CLASSES: [&str; 6] = [
     "java/lang/UntornArrays",
     "java/lang/UntornAtomics",
+    "java/lang/UntornCollections",
     "java/lang/UntornLocks",
     "java/lang/UntornProbe",
     "java/lang/UntornValues",
@@ -25,6 +26,8 @@ fn main() {
     // The oldest class file version whose verifier and nest rules suit us; every newer JVM takes it.
     let result = Command::new(&javac)
         .args(["-nowarn", "-Xlint:none", "-g", "-source", "11", "-target", "11"])
+        // Anything else would run the machinery of method handles in the middle of a probe.
+        .arg("-XDstringConcat=inline")
         .args(["--patch-module", &format!("java.base={SOURCES}")])
         .arg("-d")
         .arg(&out)

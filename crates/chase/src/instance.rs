@@ -28,7 +28,7 @@ impl Instance {
 /// Where the other thread accesses two variables.
 struct Remote {
     /// In the order of time.
-    sites: [SiteId; 2],
+    sites: [Place; 2],
     /// The variable that the torn block accesses first comes first here, too.
     same_order: bool,
 }
@@ -39,30 +39,34 @@ const MOST_TRIED: usize = 1_000;
 /// Third events looked at for one target: a place in a hot loop has millions.
 const MOST_LOOKED_AT: usize = 100_000;
 
+/// A place, and whether it writes there: the halves of an update share one.
+type Place = (SiteId, bool);
+
 /// The accesses of a run by place and variable, in order.
 #[derive(Debug)]
 pub(crate) struct Accesses<'r> {
     run: &'r Run,
-    by_place: FxHashMap<(SiteId, VarId), Vec<At>>,
-    by_site: FxHashMap<SiteId, Vec<At>>,
+    by_place: FxHashMap<(Place, VarId), Vec<At>>,
+    by_site: FxHashMap<Place, Vec<At>>,
 }
 
 impl<'r> Accesses<'r> {
     /// Of the places that the keys name; nothing else is kept.
     pub(crate) fn new<'k>(run: &'r Run, keys: impl Iterator<Item = &'k Key>) -> Self {
-        let mut by_site: FxHashMap<SiteId, Vec<At>> = FxHashMap::default();
+        let mut by_site: FxHashMap<Place, Vec<At>> = FxHashMap::default();
         for key in keys {
-            for place in &key.places {
-                by_site.extend(run.site(place).map(|site| (site, Vec::new())));
+            for (place, writes) in key.places.iter().zip(key.shape.writes()) {
+                by_site.extend(run.site(place).map(|site| ((site, writes), Vec::new())));
             }
         }
-        let mut by_place: FxHashMap<(SiteId, VarId), Vec<At>> = FxHashMap::default();
+        let mut by_place: FxHashMap<(Place, VarId), Vec<At>> = FxHashMap::default();
         for at in run.history.all() {
             let event = run.history.event(at);
             let (Op::Read { var, .. } | Op::Write { var, .. }) = event.op else { continue };
-            if let Some(all) = by_site.get_mut(&event.site) {
+            let place = (event.site, matches!(event.op, Op::Write { .. }));
+            if let Some(all) = by_site.get_mut(&place) {
                 all.push(at);
-                by_place.entry((event.site, var)).or_default().push(at);
+                by_place.entry((place, var)).or_default().push(at);
             }
         }
         Self { run, by_place, by_site }
@@ -70,8 +74,9 @@ impl<'r> Accesses<'r> {
 
     /// The first instance of a target, if it happened in this run.
     pub(crate) fn find(&self, key: &Key) -> Option<Instance> {
-        let sites: Option<Vec<SiteId>> =
-            key.places.iter().map(|place| self.run.site(place)).collect();
+        let places = key.places.iter().zip(key.shape.writes());
+        let sites: Option<Vec<Place>> =
+            places.map(|(place, writes)| Some((self.run.site(place)?, writes))).collect();
         let sites = sites?;
         let lasts = self.by_site.get(sites.last()?)?.iter().take(MOST_LOOKED_AT).copied();
         match (key.shape, &sites[..]) {
@@ -86,7 +91,7 @@ impl<'r> Accesses<'r> {
         }
     }
 
-    fn ending_at(&self, key: &Key, first: SiteId, second: SiteId, last: At) -> Option<Instance> {
+    fn ending_at(&self, key: &Key, first: Place, second: Place, last: At) -> Option<Instance> {
         let history = &self.run.history;
         let thread = history.event(last).thread;
         let var = self.var(last);
@@ -101,7 +106,7 @@ impl<'r> Accesses<'r> {
     }
 
     /// The block accessed x and then y; of x the other thread came later, of y earlier.
-    fn crossing_at(&self, key: &Key, first: SiteId, remote: &Remote, last: At) -> Option<Instance> {
+    fn crossing_at(&self, key: &Key, first: Place, remote: &Remote, last: At) -> Option<Instance> {
         let history = &self.run.history;
         let thread = history.event(last).thread;
         let all = self.by_site.get(&first)?;
@@ -141,12 +146,12 @@ impl<'r> Accesses<'r> {
         VarId(self.run.history.event(at).op.target())
     }
 
-    fn before(&self, place: (SiteId, VarId), end: At) -> &[At] {
+    fn before(&self, place: (Place, VarId), end: At) -> &[At] {
         let all = self.by_place.get(&place).map_or(&[][..], Vec::as_slice);
         &all[..all.partition_point(|&at| at < end)]
     }
 
-    fn between(&self, place: (SiteId, VarId), start: At, end: At) -> &[At] {
+    fn between(&self, place: (Place, VarId), start: At, end: At) -> &[At] {
         let all = self.before(place, end);
         &all[all.partition_point(|&at| at <= start)..]
     }

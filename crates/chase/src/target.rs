@@ -23,14 +23,17 @@ pub enum Shape {
 }
 
 impl Shape {
+    /// Which of the places write.
+    pub(crate) fn writes(self) -> Vec<bool> {
+        match self {
+            Self::One(pattern) => pattern.letters().chars().map(|letter| letter == 'W').collect(),
+            Self::Two { writes, .. } => writes.to_vec(),
+        }
+    }
+
     /// A letter for each place, as in the literature.
     pub fn letters(self) -> String {
-        match self {
-            Self::One(pattern) => pattern.letters().to_owned(),
-            Self::Two { writes, .. } => {
-                writes.iter().map(|&writes| if writes { 'W' } else { 'R' }).collect()
-            }
-        }
+        self.writes().into_iter().map(|writes| if writes { 'W' } else { 'R' }).collect()
     }
 }
 
@@ -56,6 +59,12 @@ impl Key {
             _ => "",
         };
         (self.origin, &self.block, field)
+    }
+
+    /// Whether it is about what a collection of java.util.concurrent holds. Its values are versions: they say
+    /// that something changed, and not whether that matters.
+    pub(crate) fn is_collection(&self) -> bool {
+        self.field.ends_with(".contents") || self.field.contains(".[]")
     }
 
     /// Whether the accesses are in code of the JDK: then nobody who mends the program cares which field it is.

@@ -69,7 +69,8 @@ type Named<'r> = (Origin, &'r str);
 
 /// Whether an instance of this kind can be called a violation at all, with these effects.
 pub(crate) fn may_be_violation(key: &Key, effects: &[Effect]) -> bool {
-    let by_values_alone = matches!(key.shape, Shape::One(Pattern::ReadWriteWrite));
+    let by_values_alone =
+        matches!(key.shape, Shape::One(Pattern::ReadWriteWrite)) && !key.is_collection();
     key.origin == Origin::Declared || by_values_alone || !effects.is_empty()
 }
 

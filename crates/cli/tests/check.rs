@@ -102,6 +102,13 @@ fn two_takers_find_one_element() {
     finds("StackPop");
 }
 
+/// Calls of collections of java.util.concurrent, each of them safe.
+#[test]
+fn safe_calls_are_not_safe_together() {
+    finds("QueueRemove");
+    finds("RemoveAttribute");
+}
+
 /// The JDK's own operations on two collections: each locks one of them.
 #[test]
 fn collections_of_the_jdk_lock_one_of_two() {

@@ -11,6 +11,8 @@ use untorn_trace::{Event, Op, show_value};
 const SOURCE: &str = r#"
 import java.lang.invoke.*;
 import java.lang.reflect.*;
+import java.util.*;
+import java.util.concurrent.*;
 import java.util.concurrent.atomic.*;
 import java.util.concurrent.locks.*;
 
@@ -33,6 +35,29 @@ class Scalars {
         var sum = new LongAdder();
         sum.add(3);
         sum.sum();
+    }
+}
+
+class Holdings {
+    enum Colour { RED }
+
+    public static void main(String[] args) {
+        Map<Object, Object> map = new ConcurrentHashMap<>();
+        map.get("a");
+        map.put("a", 1);
+        map.putIfAbsent("a", 2);
+        map.computeIfAbsent("b.c", key -> 3);
+        map.computeIfAbsent("b.c", key -> 4);
+        map.remove("none");
+        map.put(Colour.RED, 5);
+        map.size();
+        Queue<Integer> queue = new ConcurrentLinkedQueue<>();
+        queue.poll();
+        queue.add(1);
+        queue.remove();
+        try { queue.remove(); } catch (NoSuchElementException expected) { }
+        List<Integer> list = new ArrayList<>();
+        list.add(1);
     }
 }
 
@@ -305,6 +330,40 @@ fn atomic_variables_are_read_written_and_updated() {
 }
 
 /// A function of the program runs between the read and the attempt to write, so the two are separate steps.
+/// A collection of java.util.concurrent is a variable: what it holds, or what a map holds for a key. Values
+/// are versions.
+#[test]
+fn collections_are_variables_with_versions() {
+    let expected = [
+        r#"read ConcurrentHashMap#.["a"] = 0"#,
+        r#"update read ConcurrentHashMap#.["a"] = 0"#,
+        r#"update write ConcurrentHashMap#.["a"] = 1"#,
+        "update read ConcurrentHashMap#.contents = 0",
+        "update write ConcurrentHashMap#.contents = 1",
+        r#"read ConcurrentHashMap#.["a"] = 1"#,
+        r#"update read ConcurrentHashMap#.["b\2e;c"] = 0"#,
+        r#"update write ConcurrentHashMap#.["b\2e;c"] = 1"#,
+        "update read ConcurrentHashMap#.contents = 1",
+        "update write ConcurrentHashMap#.contents = 2",
+        r#"read ConcurrentHashMap#.["b\2e;c"] = 1"#,
+        r#"read ConcurrentHashMap#.["none"] = 0"#,
+        // A key with an `equals` of its own: the map as a whole.
+        "update read ConcurrentHashMap#.contents = 2",
+        "update write ConcurrentHashMap#.contents = 3",
+        "read ConcurrentHashMap#.contents = 3",
+        "read ConcurrentLinkedQueue#.contents = 0",
+        "update read ConcurrentLinkedQueue#.contents = 0",
+        "update write ConcurrentLinkedQueue#.contents = 1",
+        "update read ConcurrentLinkedQueue#.contents = 1",
+        "update write ConcurrentLinkedQueue#.contents = 2",
+        "read ConcurrentLinkedQueue#.contents = 2",
+    ];
+    let mut all = accesses(&recorded("Holdings"), FILE);
+    // Other lists are told from within; and the enum makes an array of its constants.
+    all.retain(|one| !one.contains("Object[]"));
+    assert_eq!(all, expected);
+}
+
 #[test]
 fn what_a_function_computes_is_read_first_and_then_swapped() {
     let expected = [

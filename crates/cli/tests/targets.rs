@@ -19,18 +19,29 @@ fn home(name: &str) -> PathBuf {
     home
 }
 
-/// DBCP-369: a bug of commons-dbcp 1.4 that went unnoticed for years.
-#[test]
-fn a_data_source_is_opened_while_another_is_closed() {
-    let home = home("DbcpRegister");
+/// Checks a driver: the block is found torn, something of it is visible, and it replays.
+fn finds(name: &str, block: &str, effect: &str) {
+    let home = home(name);
     let path = format!("{0}/classes:{0}/lib/*", home.display());
-    let out = scratch("target-dbcp");
-    let command = ["--", "java", "-cp", &path, "DbcpRegister"];
+    let out = scratch(&format!("target-{name}"));
     let mut args = vec!["check", "--time", "60s", "--explore", "0", "--out", arg(&out)];
-    args.extend(command);
+    args.extend(["--", "java", "-cp", &path, name]);
     let done = run(&args).with_code(1);
-    assert!(done.stdout.contains("InstanceKeyObjectFactory.registerNewInstance is not"), "{done}");
-    assert!(done.stdout.contains("ConcurrentModificationException"), "{done}");
+    assert!(done.stdout.contains(&format!("{block} is not atomic")), "{done}");
+    assert!(done.stdout.contains(effect), "{done}");
     let again = run(&["replay", arg(&out.join("report.json")), "1"]);
     assert!(again.stderr.contains("events exactly"), "the replay differs: {again}");
+}
+
+/// DBCP-369 of commons-dbcp 1.4.
+#[test]
+fn a_data_source_is_opened_while_another_is_closed() {
+    let block = "InstanceKeyObjectFactory.registerNewInstance";
+    finds("DbcpRegister", block, "ConcurrentModificationException");
+}
+
+/// Tomcat 6.0.35: the listeners are told that null was removed.
+#[test]
+fn an_attribute_of_a_servlet_context_is_removed_twice() {
+    finds("TomcatAttributes", "ApplicationContext.removeAttribute", "null");
 }

@@ -45,10 +45,11 @@ macro_rules! java_half {
 }
 
 /// What rewritten classes call.
-const JAVA_HALF: [(&CStr, &[u8]); 5] = [
+const JAVA_HALF: [(&CStr, &[u8]); 6] = [
     java_half!("UntornProbe"),
     java_half!("UntornValues"),
     java_half!("UntornAtomics"),
+    java_half!("UntornCollections"),
     java_half!("UntornLocks"),
     java_half!("UntornArrays"),
 ];

@@ -3,6 +3,7 @@
 
 mod arrays;
 mod atomics;
+mod collections;
 mod locks;
 mod makers;
 
@@ -96,6 +97,9 @@ impl<'a> MethodPass<'_, '_, 'a> {
         }
         if let Some(family) = self.known_class(&called.class, locks::family) {
             return self.lock(instr, called, family);
+        }
+        if self.known_class(&called.class, collections::is_collection).is_some() {
+            return self.collection(instr, called);
         }
         self.maker(instr, called)?;
         self.copying(instr, called)

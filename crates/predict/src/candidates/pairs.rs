@@ -123,6 +123,10 @@ impl<'a, 'h> Pairs<'a, 'h> {
         if torn != Torn::ByWrite || !is_read(check) || !is_read(again) || twice {
             return None;
         }
+        // An update that nobody can divide: its write is the act.
+        if let Some(act) = history.second_half(again) {
+            return Some(act);
+        }
         let thread = facts.thread(check);
         let locks = facts.holds.at(check).iter().map(|&id| facts.section(id));
         let mut locks = locks.filter(|section| !section.shared).map(|section| section.lock);

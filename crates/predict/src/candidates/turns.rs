@@ -13,8 +13,9 @@
 //! Promise: none but that the second check can come between the first one and its act as far as locks around
 //! them are concerned. Whether the thread turns then, only a run can tell.
 
-use untorn_trace::Op;
+use untorn_trace::{Op, VarId};
 
+use super::Spot;
 use super::blocks::Blocks;
 use super::groups::{Locals, Remotes};
 use super::pairs::{Pair, Torn};
@@ -24,6 +25,9 @@ use crate::history::{At, BlockId, History, Origin};
 
 /// Checks of one thread that are looked at.
 const CHECKS: usize = 8;
+
+/// Earlier checks of an activation that are looked at.
+const EARLIER: usize = 4;
 
 /// Blocks around a check that are looked at.
 const CLIMB: usize = 16;
@@ -46,21 +50,53 @@ pub(super) fn of(
     if local.origin != Origin::Inferred || !is_update {
         return Vec::new();
     }
-    let checks = remotes.iter().filter(|other| other.spot == local.spots[0] && !other.writes);
+    let mut turns = Vec::new();
+    for pair in local.kept() {
+        let mut earlier = checks_before(facts, pair);
+        earlier.insert(0, pair.first);
+        for own in earlier {
+            let spot = Spot::of(facts.history, own, pair_var(facts, own));
+            let pair = Pair { first: own, ..*pair };
+            turns.extend(at_place(facts, blocks, local, &pair, remotes, spot));
+        }
+    }
+    turns
+}
+
+/// The checks of other threads at a place, each between check and act of this pair.
+fn at_place(
+    facts: &Facts<'_>,
+    blocks: &Blocks<'_>,
+    local: &Locals,
+    pair: &Pair,
+    remotes: &[Remotes],
+    spot: Spot,
+) -> Vec<Turn> {
+    let checks = remotes.iter().filter(|other| other.spot == spot && !other.writes);
     // Who acts somewhere needs no guess.
     let idle = checks
         .flat_map(|checks| &checks.events)
         .filter(|(thread, _)| local.counts.iter().all(|(other, _)| other != thread));
-    let mut turns = Vec::new();
-    for (_, events) in idle {
-        for pair in local.kept() {
-            let near = events.partition_point(|&at| at < pair.third).saturating_sub(CHECKS / 2);
-            let near = events[near..].iter().take(CHECKS);
-            let mut found = near.filter_map(|&at| turn(facts, blocks, pair, at));
-            turns.extend(found.next());
-        }
-    }
-    turns
+    let near = |events: &[At]| {
+        let near = events.partition_point(|&at| at < pair.third).saturating_sub(CHECKS / 2);
+        events[near..].iter().take(CHECKS).find_map(|&at| turn(facts, blocks, pair, at))
+    };
+    idle.filter_map(|(_, events)| near(events)).collect()
+}
+
+/// What the activation read of the variable before the pair: code may check once and look again before it
+/// acts.
+fn checks_before(facts: &Facts<'_>, pair: &Pair) -> Vec<At> {
+    let history = facts.history;
+    let (thread, begin) = (facts.thread(pair.first), history.block(pair.block).begin);
+    let reads = history.reads(pair_var(facts, pair.first));
+    let before = reads[..reads.partition_point(|&at| at < pair.first)].iter().rev().copied();
+    let own = before.take_while(|&at| at > begin).filter(|&at| facts.thread(at) == thread);
+    own.take(EARLIER).collect()
+}
+
+fn pair_var(facts: &Facts<'_>, at: At) -> VarId {
+    VarId(facts.history.event(at).op.target())
 }
 
 fn turn(facts: &Facts<'_>, blocks: &Blocks<'_>, pair: &Pair, check: At) -> Option<Turn> {

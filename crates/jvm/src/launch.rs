@@ -1,6 +1,7 @@
 //! Starts a Java program under the agent.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -83,6 +84,7 @@ impl Launch {
         option.push(path);
         let mut command = Command::new(java);
         command.arg(option).args(jvm_options(config)).args(extra).args(arguments);
+        at_fixed_addresses(&mut command);
         Ok(command)
     }
 
@@ -98,6 +100,27 @@ impl Drop for Launch {
         // Left-overs in the directory for temporary files do no harm.
         let _ = std::fs::remove_dir_all(&self.directory);
     }
+}
+
+/// The verifier of old class files loads classes in an order that depends on where the JVM lies in memory, and with the
+/// order of loading go the identities of objects. So it always lies at the same place, if the system lets it.
+#[expect(unsafe_code, reason = "a system call between fork and exec")]
+fn at_fixed_addresses(command: &mut Command) {
+    const ASK: libc::c_ulong = 0xffff_ffff;
+    let fix = || {
+        // SAFETY: personality(2) takes a number and is nothing but a system call, which is all that may be done
+        // between fork and exec.
+        unsafe {
+            let now = libc::personality(ASK);
+            if now >= 0 {
+                // A sandbox may refuse it: then some programs with old class files do not replay.
+                libc::personality(now as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: the closure makes system calls and nothing else.
+    unsafe { command.pre_exec(fix) };
 }
 
 fn jvm_options(config: &Config) -> Vec<String> {

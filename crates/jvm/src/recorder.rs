@@ -192,6 +192,7 @@ impl Writing {
             put("contended", tally.contended.into());
             put("amended", tally.amended.into());
             put("uncontrolled_threads", tally.uncontrolled.into());
+            put("virtual_threads_unseen", tally.virtual_threads.into());
             if outcome.of > 0 {
                 put("followed", outcome.followed.into());
                 put("of", outcome.of.into());

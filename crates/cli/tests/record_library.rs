@@ -642,3 +642,19 @@ fn virtual_threads_repeat_where_there_are_any() {
     });
     assert_eq!(adds.count(), 30);
 }
+
+/// The JDK makes other classes for proxies and lambdas there, and locks have other insides.
+#[test]
+fn a_newer_jdk_does_the_same() {
+    let Some(jdk) = newer_jdk() else { return };
+    let folder = scratch("record-library-newer");
+    for name in ["Atomics", "Copies", "Executors", "Queues", "Reflection", "Sections"] {
+        let example = example("constructs", name);
+        let mut command = example.command();
+        arg(&jdk.join("bin/java")).clone_into(&mut command[0]);
+        let trace = folder.join(format!("{name}.utr"));
+        let run = record(&trace, &["--policy", "random", "--seed", "1"], &command).with_code(0);
+        assert_eq!((run.stdout.as_str(), run.stderr.as_str()), (&*example.golden(), ""), "{name}");
+        Recorded::read(&trace);
+    }
+}

@@ -183,6 +183,7 @@ impl Writing {
         put("skipped_classes", tally.skipped_classes.into());
         put("skipped_methods", tally.skipped_methods.into());
         put("skipped", tally.skipped.into());
+        put("unseen", tally.unseen.into_iter().collect::<Vec<_>>().into());
         put("unmatched_ends", self.converter.unmatched.into());
         put("elements_left_out", self.converter.left_out.into());
         if let Some(Ending { outcome, tally, threads }) = &said.ending {

@@ -2,7 +2,7 @@
 
 use crate::class::Attributes;
 use crate::cursor::{Cursor, u16_at};
-use crate::frames::{Frames, Shape};
+use crate::frames::{Frames, Shape, Type};
 use crate::{ClassError, Instructions, Pool};
 
 /// The `Code` attribute of a method (JVMS 4.7.3).
@@ -83,13 +83,37 @@ impl<'a> Code<'a> {
         Instructions::new(self.bytes)
     }
 
-    /// Whether local variable 0 may hold something else than at the start: a store to it, or code
-    /// that cannot be decoded.
-    pub fn writes_local0(&self) -> bool {
-        self.instructions().any(|instr| match instr {
+    /// Whether local variable 0 may hold something else than at the start: a store to it, a stack
+    /// map that forgets it, or code that cannot be decoded.
+    pub fn writes_local0(&self, pool: &Pool<'a>) -> bool {
+        let stores = self.instructions().any(|instr| match instr {
             Ok(instr) => instr.is_store() && instr.local() == Some(0),
             Err(_) => true,
-        })
+        });
+        stores || self.forgets_local0(pool)
+    }
+
+    /// Whether some stack map says nothing of local variable 0, as those of proxies do that the JDK
+    /// makes from release 24 on.
+    fn forgets_local0(&self, pool: &Pool<'a>) -> bool {
+        let Some(table) = self.attributes.find(pool, "StackMapTable") else { return false };
+        let Ok(frames) = Frames::new(table.content) else { return true };
+        // How many are known; at the start that depends on the descriptor, and nobody chops so many.
+        let mut known = usize::MAX;
+        for frame in frames {
+            let Ok(frame) = frame else { return true };
+            match frame.shape {
+                Shape::Full => known = frame.locals.iter().count(),
+                Shape::Append => known = known.saturating_add(frame.locals.iter().count()),
+                Shape::Chop(fewer) => known = known.saturating_sub(usize::from(fewer)),
+                Shape::Same { .. } | Shape::One { .. } => {}
+            }
+            let first = frame.locals.iter().next();
+            if known == 0 || (frame.shape == Shape::Full && first == Some(Type::TOP)) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether some branch goes back. A handler that lies before what it covers is not a loop.

@@ -72,7 +72,7 @@ fn read(class: &ClassFile<'_>) {
     let _ = (class.super_name(), class.source_file(), class.interfaces().count());
     for method in class.methods() {
         let Some(code) = method.code() else { continue };
-        let _ = (method.initialised_from(class), code.writes_local0(), code.has_loop());
+        let _ = (method.initialised_from(class), code.writes_local0(pool), code.has_loop());
         for instr in code.instructions().flatten() {
             let _ = (instr.pool_index(), instr.local(), instr.immediate(), instr.targets().last());
             let _ = code.line_of(instr.pc);

@@ -38,7 +38,7 @@ fn a_class_tells_its_parts() {
     assert_eq!(class.pool().member(index).expect("a field").name, "toStringCache");
     assert!(code.line_of(store.pc) > code.line_of(0).map(|line| line - 1));
     assert!(!code.has_loop());
-    assert!(!code.writes_local0());
+    assert!(!code.writes_local0(class.pool()));
 }
 
 /// The JVM's own verifier is the judge: where its stack maps stop saying that `this` is
@@ -115,7 +115,7 @@ fn operands_behind_wide_are_found() {
         (13, op::RETURN, None, None, false),
     ];
     assert_eq!(found, expected);
-    assert!(code.writes_local0());
+    assert!(code.writes_local0(class.pool()));
 }
 
 #[test]

@@ -78,6 +78,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Run a Java program, schedule its threads, and keep an exact trace
     Record(RecordArgs),
+    /// Tell what of a Java program can be seen, and what cannot
+    Doctor(DoctorArgs),
     /// Repeat a recorded run, event by event
     Replay(ReplayArgs),
     /// Check a recorded trace for blocks that were torn

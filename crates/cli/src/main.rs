@@ -9,6 +9,7 @@ mod config;
 mod confirm;
 mod console;
 mod context;
+mod doctor;
 mod exit;
 mod files;
 mod findings;
@@ -72,6 +73,7 @@ fn run() -> Result<ExitCode> {
             Project::find()?.fill_compare(&mut args, given);
             compare::run(&compare::config::Compare::new(args)?).map(ExitCode::from)
         }
+        Command::Doctor(args) => doctor::run(args).map(ExitCode::from),
         Command::Replay(args) => replay::run(&config::Replay::new(args)?).map(ExitCode::from),
         Command::Analyze(args) => analyze::run(&config::Analyze::new(args)?).map(ExitCode::from),
         Command::Predict(args) => {

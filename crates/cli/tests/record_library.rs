@@ -624,3 +624,96 @@ fn locks_and_executors_repeat() {
     repeats(&example("constructs", "Locks"), 1);
     repeats(&example("constructs", "Executors"), 1);
 }
+
+const VIRTUAL: &str = r#"
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
+
+class Virtual {
+    static int plain;
+    static final AtomicInteger atomic = new AtomicInteger();
+
+    static synchronized void add() {
+        plain++;
+    }
+
+    public static void main(String[] args) throws InterruptedException {
+        var threads = new Thread[3];
+        for (int i = 0; i < threads.length; i++) {
+            threads[i] = Thread.ofVirtual().name("virtual-" + i).start(() -> {
+                for (int round = 0; round < 10; round++) {
+                    add();
+                    atomic.incrementAndGet();
+                    Thread.yield();
+                }
+            });
+        }
+        for (var thread : threads) {
+            thread.join();
+        }
+        try (var pool = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (int i = 0; i < 4; i++) {
+                pool.submit(() -> {
+                    Thread.sleep(5);
+                    return atomic.incrementAndGet();
+                });
+            }
+        }
+        System.out.println(plain + " " + atomic + " " + threads[0].isVirtual());
+    }
+}
+"#;
+
+/// A JDK with virtual threads, if this machine has one.
+fn newer_jdk() -> Option<std::path::PathBuf> {
+    let homes = std::fs::read_dir("/usr/lib/jvm").ok()?.flatten().map(|entry| entry.path());
+    let mut homes: Vec<_> = homes.filter(|home| home.join("bin/javac").is_file()).collect();
+    homes.sort();
+    homes.into_iter().find(|home| {
+        untorn_jvm::launch::release_of(&home.join("bin/java")).is_some_and(|release| release >= 21)
+    })
+}
+
+/// Each has a thread of its own under us, so it is recorded, scheduled and repeated as any other.
+#[test]
+fn virtual_threads_repeat_where_there_are_any() {
+    let Some(jdk) = newer_jdk() else { return };
+    let folder = scratch("record-library-virtual");
+    let source = folder.join("Virtual.java");
+    std::fs::write(&source, VIRTUAL).expect("a source is written");
+    let mut javac = std::process::Command::new(jdk.join("bin/javac"));
+    assert!(javac.arg("-d").arg(&folder).arg(&source).status().expect("javac runs").success());
+    let program = jdk.join("bin/java");
+    let command = [arg(&program), "-cp", arg(&folder), "Virtual"].map(str::to_owned);
+    let [first, second, again] = ["first.utr", "second.utr", "again.utr"].map(|n| folder.join(n));
+    let options = ["--policy", "random", "--seed", "1"];
+    for trace in [&first, &second] {
+        let run = record(trace, &options, &command).with_code(0);
+        assert_eq!(run.stdout, "30 34 true\n", "{run}");
+    }
+    assert_eq!(std::fs::read(&first).ok(), std::fs::read(&second).ok(), "the same bytes");
+    run(&["replay", "-q", "-o", arg(&again), arg(&first)]).with_code(0);
+    let (old, new) = (Recorded::read(&first), Recorded::read(&again));
+    assert!(old.events == new.events, "{}", java::difference(&first, &again));
+    assert_eq!(old.said("virtual_threads_unseen"), Some(&0.into()));
+    let adds = old.events.iter().filter(|event| {
+        matches!(event.op, Op::Write { var, .. } if old.tables.var_name(var) == "Virtual.plain")
+    });
+    assert_eq!(adds.count(), 30);
+}
+
+/// The JDK makes other classes for proxies and lambdas there, and locks have other insides.
+#[test]
+fn a_newer_jdk_does_the_same() {
+    let Some(jdk) = newer_jdk() else { return };
+    let folder = scratch("record-library-newer");
+    for name in ["Atomics", "Copies", "Executors", "Queues", "Reflection", "Sections"] {
+        let example = example("constructs", name);
+        let mut command = example.command();
+        arg(&jdk.join("bin/java")).clone_into(&mut command[0]);
+        let trace = folder.join(format!("{name}.utr"));
+        let run = record(&trace, &["--policy", "random", "--seed", "1"], &command).with_code(0);
+        assert_eq!((run.stdout.as_str(), run.stderr.as_str()), (&*example.golden(), ""), "{name}");
+        Recorded::read(&trace);
+    }
+}

@@ -245,6 +245,8 @@ fn ask_for_events(jvmti: Jvmti) -> Result<(), JvmtiFault> {
     callbacks.VMDeath = Some(vm_death);
     callbacks.ThreadStart = Some(thread_start);
     callbacks.ThreadEnd = Some(thread_end);
+    callbacks.VirtualThreadStart = Some(virtual_thread_start);
+    callbacks.VirtualThreadEnd = Some(virtual_thread_end);
     callbacks.ClassFileLoadHook = Some(class_file_load);
     callbacks.GarbageCollectionStart = Some(collection_start);
     callbacks.GarbageCollectionFinish = Some(collection_finish);
@@ -266,6 +268,13 @@ fn ask_for_events(jvmti: Jvmti) -> Result<(), JvmtiFault> {
         sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED,
     ] {
         jvmti.enable(event)?;
+    }
+    // Older releases have no virtual threads; without them there is nothing to hear of.
+    let mut virtual_threads = jvmtiCapabilities::default();
+    virtual_threads.set_can_support_virtual_threads(true);
+    if jvmti.add_capabilities(&virtual_threads).is_ok() {
+        jvmti.enable(sys::JVMTI_EVENT_VIRTUAL_THREAD_START)?;
+        jvmti.enable(sys::JVMTI_EVENT_VIRTUAL_THREAD_END)?;
     }
     Ok(())
 }
@@ -320,11 +329,36 @@ unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
 }
 
 unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
-    callback(env, |agent, jni| agent.control.started(jni, thread));
+    callback(env, |agent, jni| {
+        agent.control.started(jni, thread);
+    });
 }
 
 unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, _thread: jthread) {
     callback(env, |agent, jni| agent.control.ended(jni));
+}
+
+/// The launcher has the JVM give every virtual thread a thread of its own. If there are others all the same, they are
+/// not ours to control, and that is said.
+unsafe extern "system" fn virtual_thread_start(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jthread,
+) {
+    callback(env, |agent, jni| {
+        if !agent.control.started(jni, thread) {
+            agent.control.unseen_virtual_thread();
+        }
+    });
+}
+
+/// Called in the thread that carried it, which goes on.
+unsafe extern "system" fn virtual_thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
+    callback(env, |agent, jni| {
+        if agent.control.is_current(jni, thread) {
+            agent.control.ended(jni);
+        }
+    });
 }
 
 unsafe extern "system" fn monitor_contended_enter(

@@ -10,8 +10,10 @@ mod lambdas;
 mod library;
 mod methods;
 mod monitors;
+mod unseen;
 
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use untorn_bytecode::{
     ClassEditor, ClassError, ClassFile, Code, Instr, Method, PoolFull, SkipReason, Snippet, op,
@@ -54,6 +56,8 @@ pub struct Tally {
     pub skipped_classes: u64,
     pub skipped_methods: u64,
     pub skipped: Vec<String>,
+    /// What the application uses that leaves no events.
+    pub unseen: BTreeSet<String>,
 }
 
 impl Tally {
@@ -129,6 +133,10 @@ impl Rewriter {
         Ok(Some(rewritten.bytes))
     }
 
+    fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn count(
         &self,
         class: &ClassFile<'_>,
@@ -136,7 +144,7 @@ impl Rewriter {
         methods: u64,
         skipped: &[(usize, SkipReason)],
     ) {
-        let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tally = self.tally();
         let rewritten = methods.saturating_sub(skipped.len() as u64);
         match depth {
             Depth::Application => {
@@ -155,7 +163,7 @@ impl Rewriter {
     }
 
     fn skip_class(&self, name: &str, error: &RewriteError) {
-        let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tally = self.tally();
         tally.skipped_classes += 1;
         tally.skip(format!("{}: {error}", name.replace('/', ".")));
     }
@@ -193,6 +201,9 @@ impl<'r, 'a> ClassEdit<'r, 'a> {
 
     fn method(&mut self, index: usize) -> Result<(), RewriteError> {
         let method = &self.class.methods()[index];
+        if self.depth == Depth::Application {
+            unseen::note_native(&mut self.rewriter.tally(), self.class.name(), method);
+        }
         let Some(code) = method.code() else { return Ok(()) };
         // The JVM takes an empty finaliser for none; with code in it, every object would have to be finalised.
         if method.name() == "finalize" && code.bytes().len() <= 1 {

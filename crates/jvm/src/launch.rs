@@ -73,9 +73,9 @@ impl Launch {
         if Path::new(java).file_name() != Some(OsStr::new("java")) {
             return Err(LaunchError::NotJava(java.clone()));
         }
-        if find_program(java).is_none() {
+        let Some(program) = find_program(java) else {
             return Err(LaunchError::NoJava(java.clone()));
-        }
+        };
         let text = serde_json::to_vec(config).unwrap_or_default();
         let path = self.write("config.json", &text)?;
         let mut option = OsString::from("-agentpath:");
@@ -83,7 +83,8 @@ impl Launch {
         option.push("=");
         option.push(path);
         let mut command = Command::new(java);
-        command.arg(option).args(jvm_options(config)).args(extra).args(arguments);
+        command.arg(option).args(jvm_options(config, release_of(&program)));
+        command.args(extra).args(arguments);
         at_fixed_addresses(&mut command);
         Ok(command)
     }
@@ -123,7 +124,7 @@ fn at_fixed_addresses(command: &mut Command) {
     unsafe { command.pre_exec(fix) };
 }
 
-fn jvm_options(config: &Config) -> Vec<String> {
+fn jvm_options(config: &Config, release: Option<u32>) -> Vec<String> {
     let mut options = vec![
         // Identities of objects become small numbers in the order in which they are asked for.
         "-XX:+UnlockExperimentalVMOptions".to_owned(),
@@ -131,12 +132,25 @@ fn jvm_options(config: &Config) -> Vec<String> {
         // Probes make methods longer; the JVM would no longer compile the longest.
         "-XX:-DontCompileHugeMethods".to_owned(),
     ];
+    if release.is_some_and(|release| release >= 21) {
+        // Every virtual thread gets a thread of its own, which can be controlled.
+        options.push("-XX:-VMContinuations".to_owned());
+    }
     if config.pin {
         // Controlled threads share a processor, which is not to be seen by the program.
         let count = std::thread::available_parallelism().map_or(1, usize::from);
         options.push(format!("-XX:ActiveProcessorCount={count}"));
     }
     options
+}
+
+/// Which release of Java a program belongs to, by the file `release` of its JDK: 17 for `JAVA_VERSION="17.0.15"`.
+pub fn release_of(java: &Path) -> Option<u32> {
+    let java = java.canonicalize().ok()?;
+    let home = java.parent()?.parent()?;
+    let text = std::fs::read_to_string(home.join("release")).ok()?;
+    let version = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
+    version.trim_matches('"').split(['.', '-', '+', '_']).next()?.parse().ok()
 }
 
 /// Beside the executable, where `cargo` and an installation put it.

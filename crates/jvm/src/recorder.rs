@@ -183,6 +183,7 @@ impl Writing {
         put("skipped_classes", tally.skipped_classes.into());
         put("skipped_methods", tally.skipped_methods.into());
         put("skipped", tally.skipped.into());
+        put("unseen", tally.unseen.into_iter().collect::<Vec<_>>().into());
         put("unmatched_ends", self.converter.unmatched.into());
         put("elements_left_out", self.converter.left_out.into());
         if let Some(Ending { outcome, tally, threads }) = &said.ending {
@@ -192,6 +193,7 @@ impl Writing {
             put("contended", tally.contended.into());
             put("amended", tally.amended.into());
             put("uncontrolled_threads", tally.uncontrolled.into());
+            put("virtual_threads_unseen", tally.virtual_threads.into());
             if outcome.of > 0 {
                 put("followed", outcome.followed.into());
                 put("of", outcome.of.into());

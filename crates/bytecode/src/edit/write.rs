@@ -108,7 +108,7 @@ impl CodeWriter<'_> {
         if self.edit.kept.iter().any(|kept| kept.slot == 0) {
             return Ok(());
         }
-        let is_overwritten = self.code.writes_local0();
+        let is_overwritten = self.code.writes_local0(self.class.pool());
         let is_lost = |wrap: &Wrap| {
             is_overwritten && wrap.before_return.reads_local0()
                 || (is_overwritten || self.method.is_static()) && wrap.handler.reads_local0()
@@ -139,7 +139,7 @@ impl CodeWriter<'_> {
         if layout.has_subroutine {
             return Err(SkipReason::Subroutine.into());
         }
-        let has_this = !self.code.writes_local0();
+        let has_this = !self.code.writes_local0(self.class.pool());
         Ok(Some(WrapFrames::new(self.class, self.method, self.edit, has_this, pool)?))
     }
 

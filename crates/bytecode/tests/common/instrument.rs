@@ -55,7 +55,7 @@ impl Variant {
             let wrap = self.call_wrap(editor.pool())?;
             editor.method(index).wrap(wrap);
         }
-        let has_lock = method.is_static() || !code.writes_local0();
+        let has_lock = method.is_static() || !code.writes_local0(editor.class().pool());
         if self.monitors && has_lock && method.access() & access::SYNCHRONIZED != 0 {
             let wrap = self.monitor_wrap(editor, index, method)?;
             editor.method(index).wrap(wrap);

@@ -93,3 +93,16 @@ pub enum PolicyName {
     /// Hold threads at suspicious accesses; needs --marks
     Adversarial,
 }
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Runs the program once, each thread until it blocks, and keeps nothing. What the program prints goes where it always
+does; what is found out is printed behind it. The exit code is 0 if the agent attached, else 3.
+
+Example:
+  untorn doctor -- java -cp classes Bank")]
+pub struct DoctorArgs {
+    /// The program, as you would start it
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}

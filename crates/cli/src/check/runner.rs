@@ -216,13 +216,18 @@ fn preemptions(trace: &Path) -> Option<u64> {
 }
 
 /// What was not recorded and cannot be found torn.
-fn unseen(other: &std::collections::BTreeMap<String, Value>) -> Vec<String> {
+pub fn unseen(other: &std::collections::BTreeMap<String, Value>) -> Vec<String> {
     let skipped = other.get("skipped").and_then(Value::as_array).into_iter().flatten();
     let mut out: Vec<String> =
         skipped.filter_map(|line| Some(format!("not instrumented: {}", line.as_str()?))).collect();
-    let threads = other.get("uncontrolled_threads").and_then(Value::as_u64).unwrap_or(0);
-    if threads > 0 {
+    let used = other.get("unseen").and_then(Value::as_array).into_iter().flatten();
+    out.extend(used.filter_map(|line| Some(format!("used, but not seen: {}", line.as_str()?))));
+    let count = |name: &str| other.get(name).and_then(Value::as_u64).unwrap_or(0);
+    if count("uncontrolled_threads") > 0 {
         out.push("threads that the JVM itself started ran without control".to_owned());
+    }
+    if count("virtual_threads_unseen") > 0 {
+        out.push("virtual threads ran without control".to_owned());
     }
     out
 }

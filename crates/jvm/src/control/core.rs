@@ -79,6 +79,8 @@ pub(crate) struct Interventions {
     pub(crate) amended: u64,
     /// Threads that run without control: started by the JVM's own.
     pub(crate) uncontrolled: u64,
+    /// Virtual threads that other threads carry.
+    pub(crate) virtual_threads: u64,
 }
 
 impl Core {

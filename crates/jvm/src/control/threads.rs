@@ -86,20 +86,39 @@ impl Control {
         core.scheduler.abandon(child);
     }
 
-    /// A new thread, before it runs anything: waits for its first turn.
-    pub(crate) fn started(&self, jni: Jni, thread: jobject) {
+    /// A new thread, before it runs anything: waits for its first turn. False if it is not controlled.
+    pub(crate) fn started(&self, jni: Jni, thread: jobject) -> bool {
         if !self.is_on() {
-            return;
+            return false;
         }
         let mut core = self.core();
         let Some(me) = core.find(jni, thread).filter(|me| core.slots[me.index()].tid == 0) else {
-            return;
+            return false;
         };
         core.slots[me.index()].tid = tid();
         drop(core);
         set_me(Some(me));
         self.pin();
         self.wait_for_turn(jni, me);
+        true
+    }
+
+    /// Whether the object is that of the current thread, as far as that is controlled.
+    pub(crate) fn is_current(&self, jni: Jni, thread: jobject) -> bool {
+        me().is_some_and(|me| jni.is_same(self.core().slots[me.index()].thread.0, thread))
+    }
+
+    /// A virtual thread runs on whatever thread carries it.
+    pub(crate) fn unseen_virtual_thread(&self) {
+        let mut core = self.core();
+        core.tally.virtual_threads += 1;
+        if core.tally.virtual_threads == 1 {
+            drop(core);
+            self.recorder.note(
+                "virtual threads are neither recorded nor controlled without -XX:-VMContinuations"
+                    .to_owned(),
+            );
+        }
     }
 
     /// A thread has run all of its code.

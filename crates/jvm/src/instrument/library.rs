@@ -92,6 +92,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         if !self.tells_calls() {
             return Ok(());
         }
+        self.note_unseen(called);
         if let Some(target) = self.known_class(&called.class, atomics::target) {
             return self.atomic(instr, called, target);
         }

@@ -115,7 +115,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
 
     fn marks(&mut self, begin: What, end: What) -> Result<(), RewriteError> {
         let (begin, end) = (self.site(0, begin), self.site(0, end));
-        let enter = if self.method.is_static() || self.code.writes_local0() {
+        let enter = if self.method.is_static() || self.code.writes_local0(self.class.class.pool()) {
             self.tell(Snippet::new(), begin, "mark", "(I)V")?
         } else {
             let this = Snippet::new().op(op::ALOAD_0);

@@ -39,7 +39,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
             // A class constant needs class files of Java 5.
             self.class.class.version() >= 49
         } else {
-            !self.code.writes_local0()
+            !self.code.writes_local0(self.class.class.pool())
         };
         flags & access::SYNCHRONIZED != 0 && at_hand
     }

@@ -1,0 +1,91 @@
+//! `untorn doctor`: runs a program once and tells what of it can be seen, and what cannot.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use serde_json::Value;
+use untorn_jvm::config::{Config, ScopeConfig};
+use untorn_jvm::launch::{Launch, find_program, release_of};
+use untorn_report::words::count;
+
+use crate::args::DoctorArgs;
+use crate::check::runner::unseen;
+use crate::config::Record;
+use crate::console::Console;
+use crate::exit::{Exit, Result};
+use crate::reading::{LastMeta, last_meta};
+use crate::record::agent_config;
+use crate::run::{self, Run, Surroundings};
+
+pub fn run(args: DoctorArgs) -> Result<Exit> {
+    let launch = Launch::prepare().map_err(|error| run::refused(&error))?;
+    // The files of the launch are removed with it, and this trace with them.
+    let out = launch.write("doctor.utr", &[]).map_err(|error| run::refused(&error))?;
+    let record = Record {
+        out,
+        policy: "run-to-block".to_owned(),
+        seed: 0,
+        quantum: 1_000_000,
+        plan: None,
+        marks: None,
+        scope: ScopeConfig::default(),
+        patience_ms: 200,
+        pin: true,
+        quiet: true,
+        command: args.command,
+        directory: None,
+    };
+    let surroundings = Surroundings::at(None);
+    let config: Config = agent_config(&record, &surroundings, &launch);
+    let done = run::run(&launch, &record.command, &config, &surroundings, &[])?;
+    let meta = last_meta(&config.trace);
+    let report = match &meta {
+        Ok(meta) => tell(&record.command[0], meta, &done),
+        Err(error) => format!("agent    attached, but left no trace: {error}\n"),
+    };
+    Console::plain().put(&report)?;
+    let sound = meta.is_ok() && done.fault.is_none();
+    Ok(if sound { Exit::Clean } else { Exit::CouldNotRun })
+}
+
+fn tell(java: &str, meta: &LastMeta, done: &Run) -> String {
+    let get = |name: &str| meta.meta.other.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let mut out = String::new();
+    let mut line = |head: &str, text: String| {
+        let _ = writeln!(out, "{head:<9}{text}");
+    };
+    line("java", version(java));
+    line("agent", done.fault.clone().unwrap_or_else(|| "attached".to_owned()));
+    line("program", format!("ended with {}", run::describe(done.ended)));
+    line("seen", format!("{} of {}", count(meta.events, "event"), count(meta.threads, "thread")));
+    let (methods, classes) = (get("application_methods"), get("application_classes"));
+    let own = format!("{} in {}", count(methods, "method"), count(classes, "class"));
+    line("", format!("{own} of the application, {} of the JDK", get("library_classes")));
+    let mut hidden = unseen(&meta.meta.other);
+    for (name, what) in [
+        ("stolen", "threads blocked where nobody sees it (files, sockets)"),
+        ("contended", "threads blocked on monitors of code that is not recorded"),
+        ("elements_left_out", "elements of large copied arrays"),
+    ] {
+        if get(name) > 0 {
+            hidden.push(format!("{what}: {}", get(name)));
+        }
+    }
+    hidden.extend(done.notes.iter().cloned());
+    if hidden.is_empty() {
+        hidden.push("nothing that is known to us".to_owned());
+    }
+    for (nth, words) in hidden.into_iter().enumerate() {
+        line(if nth == 0 { "not seen" } else { "" }, words);
+    }
+    out
+}
+
+/// The release of Java, as its installation says.
+fn version(java: &str) -> String {
+    let program = find_program(java).unwrap_or_else(|| Path::new(java).to_owned());
+    match release_of(&program) {
+        Some(release) => format!("{release}, {}", program.display()),
+        None => format!("of unknown release, {}", program.display()),
+    }
+}

@@ -1,0 +1,53 @@
+//! `untorn doctor`: what of a program can be seen, and what cannot.
+
+#[path = "support/java.rs"]
+mod java;
+
+use java::{Running, compile_one, example, untorn};
+
+const SOURCE: &str = r#"
+import java.util.concurrent.atomic.LongAccumulator;
+
+class Patient {
+    native int secret();
+
+    public static void main(String[] args) {
+        var most = new LongAccumulator(Math::max, 0);
+        most.accumulate(4);
+        System.out.println(most.get());
+        System.exit(5);
+    }
+}
+"#;
+
+fn doctor(command: &[String]) -> java::Ended {
+    Running::start(untorn(&["doctor", "--"]).args(command)).finish()
+}
+
+#[test]
+fn what_leaves_no_events_is_named() {
+    let command = java::java(&compile_one("Patient.java", SOURCE), "Patient");
+    let run = doctor(&command).with_code(0);
+    for words in [
+        "4\n",
+        "agent    attached\n",
+        "program  ended with exit code 5\n",
+        "in 1 class of the application",
+        "used, but not seen: LongAccumulator\n",
+        "used, but not seen: native method Patient.secret\n",
+    ] {
+        assert!(run.stdout.contains(words), "not a word of '{words}': {run}");
+    }
+}
+
+#[test]
+fn an_ordinary_program_is_seen_whole() {
+    let run = doctor(&example("fail", "Bank").command()).with_code(0);
+    assert!(run.stdout.contains("of 3 threads\n"), "{run}");
+    assert!(run.stdout.ends_with("not seen nothing that is known to us\n"), "{run}");
+}
+
+#[test]
+fn what_is_not_java_is_refused() {
+    doctor(&["ls".to_owned()]).with_code(2).saying("'ls' is not a Java command");
+}

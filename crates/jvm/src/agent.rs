@@ -122,6 +122,7 @@ pub unsafe extern "system" fn Agent_OnLoad(
     options: *mut c_char,
     _reserved: *mut c_void,
 ) -> jint {
+    crate::memory::keep_apart();
     // SAFETY: the JVM passes a NUL-terminated text, or null.
     let options = (!options.is_null()).then(|| unsafe { CStr::from_ptr(options) });
     // SAFETY: the JVM passes itself.

@@ -39,7 +39,8 @@ impl Launch {
         // Several may be prepared by one process.
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let (process, number) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let directory = std::env::temp_dir().join(format!("untorn-{process}-{number}"));
+        // Always of the same length: the JVM keeps it in its own memory, and what lies behind must not move.
+        let directory = std::env::temp_dir().join(format!("untorn-{process:010}-{number:06}"));
         let fail = |error: std::io::Error| LaunchError::Write {
             path: directory.clone(),
             reason: error.to_string(),

@@ -19,6 +19,7 @@ mod jni;
 mod jvmti;
 pub mod launch;
 mod locks;
+mod memory;
 mod natives;
 pub mod plans;
 mod probe;

@@ -1,4 +1,4 @@
-//! Calls that are led through the probes: waiting, notifying, reading the clock.
+//! Calls that are led through the probes: waiting, notifying, reading the clock, asking for free memory.
 
 use untorn_bytecode::{Instr, Snippet, op};
 
@@ -46,6 +46,19 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 if class == "jdk/internal/misc/VM" =>
             {
                 let probe = self.probe("nanoTimeAdjustment", "(J)J")?;
+                self.replace(instr.pc, Snippet::new().invokestatic(probe));
+                Ok(())
+            }
+            (op::INVOKEVIRTUAL, "getDeclaredMethods0", "(Z)[Ljava/lang/reflect/Method;") => {
+                let descriptor = "([Ljava/lang/reflect/Method;)[Ljava/lang/reflect/Method;";
+                let probe = self.probe("sorted", descriptor)?;
+                self.after(instr.pc, Snippet::new().invokestatic(probe));
+                Ok(())
+            }
+            (op::INVOKEVIRTUAL, "freeMemory" | "totalMemory", "()J")
+                if class == "java/lang/Runtime" =>
+            {
+                let probe = self.probe(name, "(Ljava/lang/Runtime;)J")?;
                 self.replace(instr.pc, Snippet::new().invokestatic(probe));
                 Ok(())
             }

@@ -263,6 +263,42 @@ public final class UntornProbe {
         return (virtualMillis() - seconds * 1000) * 1_000_000;
     }
 
+    // ---- memory ----
+
+    /** How much memory is free depends on other threads of the JVM; the program is told a number that does not. */
+    public static long freeMemory(Runtime runtime) {
+        return hasToken() ? runtime.maxMemory() / 2 : runtime.freeMemory();
+    }
+
+    public static long totalMemory(Runtime runtime) {
+        return hasToken() ? runtime.maxMemory() : runtime.totalMemory();
+    }
+
+    // ---- reflection ----
+
+    /**
+     * The methods of a class, by name. The JVM has them by the addresses of their names, which differ from run to run. Methods
+     * of one name are in the order of the class file already and stay so.
+     */
+    public static java.lang.reflect.Method[] sorted(java.lang.reflect.Method[] methods) {
+        for (int next = 1; next < methods.length; next++) {
+            java.lang.reflect.Method method = methods[next];
+            int low = 0;
+            int high = next;
+            while (low < high) {
+                int middle = (low + high) >>> 1;
+                if (methods[middle].getName().compareTo(method.getName()) <= 0) {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            System.arraycopy(methods, low, methods, low + 1, next - low);
+            methods[low] = method;
+        }
+        return methods;
+    }
+
     // ---- lambdas ----
 
     /** The class behind a lambda or a method reference, before it is defined: agents are not shown such classes. */

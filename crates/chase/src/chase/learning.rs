@@ -38,7 +38,8 @@ impl Chase<'_> {
                 self.targets.len() - 1
             });
             self.targets[index].instances += suspect.instances;
-            if plans && !self.is_settled(&self.targets[index]) {
+            // Orders cost time, which nobody has to follow them once it is over.
+            if plans && !self.is_over() && !self.is_settled(&self.targets[index]) {
                 let (run, is_own) = (self.kept.len(), made_for == Some(index));
                 self.targets[index].learn(&mut prophet, run, suspect.goals, is_own);
             }

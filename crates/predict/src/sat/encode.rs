@@ -7,6 +7,7 @@
 //! them. Nodes that are not in the plan may stand anywhere; behind all others is always possible,
 //! so they never make a solution impossible.
 
+use rustc_hash::FxHashMap;
 use untorn_trace::{Op, VarId};
 
 use super::formula::{Formula, Outcome, Truth};
@@ -21,6 +22,8 @@ pub(super) struct Encoding<'i, 'a> {
     goal: &'i Goal,
     zone: &'i Zone,
     nodes: Nodes,
+    /// The writes of each variable that have a node, in the order of the run.
+    writes: FxHashMap<VarId, Vec<At>>,
     /// By node: it is in the plan.
     inside: Vec<Truth>,
     formula: Formula,
@@ -39,7 +42,8 @@ impl<'i, 'a> Encoding<'i, 'a> {
         let nodes = Nodes::new(index, goal, zone);
         let mut formula = Formula::new(nodes.len(), budget);
         let inside = (0..nodes.len()).map(|_| Truth::If(formula.fresh())).collect();
-        Self { index, goal, zone, nodes, inside, formula, most_pairs }
+        let writes = writes_of(index, &nodes);
+        Self { index, goal, zone, nodes, writes, inside, formula, most_pairs }
     }
 
     /// The events that follow the zone's base, if there is a plan.
@@ -214,10 +218,10 @@ impl<'i, 'a> Encoding<'i, 'a> {
 
     fn read(&mut self, read: At, var: VarId, wanted: Wanted, counts: Truth) {
         let history = self.index.history;
-        let all = history.writes(var).iter().copied();
+        let all = self.writes.get(&var).map_or(&[][..], Vec::as_slice).iter().copied();
         let own = history.second_half(read);
         let (good, bad): (Vec<At>, Vec<At>) = all
-            .filter(|&write| self.nodes.of(write).is_some() && Some(write) != own)
+            .filter(|&write| Some(write) != own)
             .partition(|&write| self.index.satisfies(wanted, var, ReadFrom::Write(write)));
         let mut ways = vec![!counts];
         let at_first = self.index.last_write(var, &self.zone.base);
@@ -246,4 +250,21 @@ impl<'i, 'a> Encoding<'i, 'a> {
         }
         self.formula.clause(ways);
     }
+}
+
+/// The writes of each variable that have a node, in the order of the run. An update is a node of two events.
+fn writes_of(index: &Index<'_>, nodes: &Nodes) -> FxHashMap<VarId, Vec<At>> {
+    let mut writes: FxHashMap<VarId, Vec<At>> = FxHashMap::default();
+    for node in &nodes.list {
+        let second = (node.end != node.at).then_some(node.end);
+        for at in std::iter::once(node.at).chain(second) {
+            if let Op::Write { var, .. } = index.history.event(at).op {
+                writes.entry(var).or_default().push(at);
+            }
+        }
+    }
+    for list in writes.values_mut() {
+        list.sort_unstable();
+    }
+    writes
 }

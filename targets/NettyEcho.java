@@ -1,5 +1,7 @@
 // Netty 4.1.104: three clients talk to an echo server over channels within the process, with event loops and pooled buffers.
 //
+// Buffers are arrays: with buffers outside of the heap, addresses of native memory would be values of the program.
+//
 // maven: io.netty:netty-handler:4.1.104.Final
 // expect: output
 import io.netty.bootstrap.Bootstrap;
@@ -25,6 +27,11 @@ public class NettyEcho {
     static final LocalAddress ADDRESS = new LocalAddress("echo");
 
     public static void main(String[] args) throws Exception {
+        // Otherwise the number of the process and the address of the machine are part of each channel's name.
+        System.setProperty("io.netty.processId", "1");
+        System.setProperty("io.netty.machineId", "00:00:00:00:00:01");
+        System.setProperty("io.netty.noUnsafe", "true");
+        System.setProperty("io.netty.noPreferDirect", "true");
         var server = new DefaultEventLoopGroup(2);
         var clients = new DefaultEventLoopGroup(2);
         new ServerBootstrap().group(server).channel(LocalServerChannel.class)

@@ -27,6 +27,8 @@ public class LuceneIndex {
     static final String[] WORDS = {"thread", "lock", "block", "order", "torn", "value", "trace", "event"};
 
     public static void main(String[] args) throws Exception {
+        // Otherwise segments are named by random numbers of the operating system.
+        System.setProperty("tests.seed", "1");
         var config = new IndexWriterConfig(new StandardAnalyzer()).setMaxBufferedDocs(20);
         try (var directory = new ByteBuffersDirectory()) {
             try (var writer = new IndexWriter(directory, config)) {

@@ -14,8 +14,10 @@ import java.util.logging.Logger;
 import javax.servlet.http.HttpServlet;
 import javax.servlet.http.HttpServletRequest;
 import javax.servlet.http.HttpServletResponse;
+import org.apache.catalina.SessionIdGenerator;
 import org.apache.catalina.connector.Connector;
 import org.apache.catalina.connector.CoyoteAdapter;
+import org.apache.catalina.session.StandardManager;
 import org.apache.catalina.startup.Tomcat;
 import org.apache.coyote.InputBuffer;
 import org.apache.coyote.OutputBuffer;
@@ -35,6 +37,11 @@ public class TomcatServlet {
         var context = tomcat.addContext("", null);
         Tomcat.addServlet(context, "counter", new Counter());
         context.addServletMappingDecoded("/count", "counter");
+        var manager = new StandardManager();
+        // Sessions are neither kept in a file nor named by random numbers of the operating system.
+        manager.setPathname(null);
+        manager.setSessionIdGenerator(new Numbers());
+        context.setManager(manager);
         var connector = new Connector();
         connector.setService(tomcat.getService());
         tomcat.start();
@@ -107,6 +114,28 @@ public class TomcatServlet {
                 getServletContext().setAttribute("all", all);
             }
             return all;
+        }
+    }
+
+    static class Numbers implements SessionIdGenerator {
+        private final AtomicInteger last = new AtomicInteger();
+
+        @Override
+        public String getJvmRoute() {
+            return null;
+        }
+
+        @Override
+        public void setJvmRoute(String route) {}
+
+        @Override
+        public String generateSessionId() {
+            return "session" + last.incrementAndGet();
+        }
+
+        @Override
+        public String generateSessionId(String route) {
+            return generateSessionId();
         }
     }
 

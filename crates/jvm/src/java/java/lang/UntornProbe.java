@@ -277,26 +277,39 @@ public final class UntornProbe {
     // ---- reflection ----
 
     /**
-     * The methods of a class, by name. The JVM has them by the addresses of their names, which differ from run to run. Methods
-     * of one name are in the order of the class file already and stay so.
+     * The methods of a class, by name and types. The JVM has them by the addresses of their names, which differ from run to
+     * run.
      */
     public static java.lang.reflect.Method[] sorted(java.lang.reflect.Method[] methods) {
-        for (int next = 1; next < methods.length; next++) {
+        String[] keys = new String[methods.length];
+        for (int next = 0; next < methods.length; next++) {
             java.lang.reflect.Method method = methods[next];
+            String key = signature(method);
             int low = 0;
             int high = next;
             while (low < high) {
                 int middle = (low + high) >>> 1;
-                if (methods[middle].getName().compareTo(method.getName()) <= 0) {
+                if (keys[middle].compareTo(key) <= 0) {
                     low = middle + 1;
                 } else {
                     high = middle;
                 }
             }
             System.arraycopy(methods, low, methods, low + 1, next - low);
+            System.arraycopy(keys, low, keys, low + 1, next - low);
             methods[low] = method;
+            keys[low] = key;
         }
         return methods;
+    }
+
+    /** Not by a string builder: that would be told. */
+    private static String signature(java.lang.reflect.Method method) {
+        String text = method.getName().concat("(");
+        for (Class<?> type : method.getParameterTypes()) {
+            text = text.concat(type.getName()).concat(",");
+        }
+        return text.concat(method.getReturnType().getName());
     }
 
     // ---- lambdas ----

@@ -129,6 +129,14 @@ public class TomcatServlet {
         public void setJvmRoute(String route) {}
 
         @Override
+        public int getSessionIdLength() {
+            return 16;
+        }
+
+        @Override
+        public void setSessionIdLength(int length) {}
+
+        @Override
         public String generateSessionId() {
             return "session" + last.incrementAndGet();
         }

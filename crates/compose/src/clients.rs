@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use crate::body::{Action, Invoke, ValueDef};
 use crate::boundary::Op;
 use crate::calls::Site;
-use crate::effects::{Effects, Facts, is_logger};
+use crate::effects::{CallEffect, Effects, Facts, is_logger};
 use crate::escape::Escape;
 use crate::ids::{ClassId, FieldId, InstrId, RefId, SetId};
 use crate::places::{Base, Look, Place};
@@ -115,7 +115,11 @@ fn of_site(
         for (at, &field) in place.path().iter().enumerate() {
             let locked = called.effect.is_locked(at);
             // Objects other than the passed one count only with their lock.
-            if at != called.known && !locked {
+            let other = place
+                .last()
+                .is_some_and(|last| look.program.field(last).is_state && at + 1 < place.len());
+            if other || at != called.known && !locked || !is_library(facts, look, site, &called, at)
+            {
                 continue;
             }
             let owner = place.prefix(at);
@@ -151,6 +155,25 @@ fn of_site(
         .collect();
     found.sort_by_key(|unit| (unit.owner, unit.set));
     found
+}
+
+/// Whether the called method speaks for the object after `at` fields: it is the one that is passed
+/// (or that the caller knows itself), or a field of it that the method's class declares. What lies
+/// deeper is touched by the way, and a static field only by methods of its own class.
+fn is_library(facts: &Facts, look: &Look<'_>, site: &Site, called: &CallEffect, at: usize) -> bool {
+    let place = &called.effect.place;
+    let program = look.program;
+    let speaks_for = |class: ClassId| {
+        let method = program.method_ref(site.called);
+        let targets = facts.calls.targets(site).iter().map(|&target| program.method(target).class);
+        targets.chain([method.class]).any(|own| program.is_subtype(own, class))
+    };
+    match (place.base, at.checked_sub(called.known)) {
+        (Base::Class(class), Some(0)) if called.known == 0 => speaks_for(class),
+        (_, None | Some(0)) => true,
+        (_, Some(1)) => speaks_for(program.field(place.path()[at - 1]).class),
+        _ => false,
+    }
 }
 
 /// The class of the object at a place.

@@ -85,7 +85,12 @@ impl Facts {
         }
         let &receiver = look.body.instr(site.instr).operands.first()?;
         let inside = (look.method, look.body);
-        let entry = self.types.safe_value(program, &self.boundary, inside, receiver)?;
+        let value = || self.types.safe_value(program, &self.boundary, inside, receiver);
+        // A getter's result is what the field holds.
+        let held = look.place(receiver).last();
+        let entry = held
+            .and_then(|field| self.types.safe_field(program, &self.boundary, field))
+            .or_else(value)?;
         let parameters = Signature::parse(program.text(called.descriptor))?.parameters.len();
         let op = op(entry.family, program.text(called.name), parameters)?;
         let state = self.state(entry.class)?;

@@ -134,10 +134,11 @@ pub fn reasons(
     note(only(Kind::Heap), Reason::OnlyHeap);
     note(pair.uses.is_none(), Reason::OnlyTogether);
     note(pair.uses.is_none() && !a.is_write() && !b.is_write(), Reason::WrittenTogether);
-    let local = a.owner.is_empty() && !matches!(a.owner.base, Base::Class(_));
-    let is_this = local && is_this(look, &a.owner);
-    note(!local, Reason::FieldReceiver);
-    note(local && !is_this, Reason::LocalReceiver);
+    let is_static = matches!(a.owner.base, Base::Class(_));
+    let is_this = is_this(look, &a.owner);
+    note(is_static || is_this && !a.owner.is_empty(), Reason::FieldReceiver);
+    note(!is_static && !is_this, Reason::LocalReceiver);
+    note(is_let_go(facts, look, a, b), Reason::LockLetGo);
     note(a.depth.max(b.depth) > 0, Reason::Indirect);
     note(a.legacy, Reason::Legacy);
     note(matches!(b.op, Some(Op::Conditional | Op::Compare)), Reason::SecondDecides);
@@ -229,7 +230,19 @@ fn thing(look: &Look<'_>, value: ValueId) -> Option<Thing> {
     Some(Thing::Place(look.place(value)))
 }
 
-/// Whether the first call is made again under a lock that is still held at the second.
+/// Whether the lock of the object is held at each call, but taken anew for the second.
+fn is_let_go(facts: &Facts, look: &Look<'_>, a: &Unit, b: &Unit) -> bool {
+    let own = |at: InstrId| {
+        let held = facts.locks.at(look.method, at).iter();
+        held.filter(|held| owners(look.program, &facts.types, &held.place).contains(&a.owner))
+    };
+    own(a.instr).any(|first| {
+        own(b.instr).any(|second| first.place == second.place && first.taken != second.taken)
+    })
+}
+
+/// Whether the first call is made again under a lock that is still held at the second, or the second
+/// is the first one made again under a lock.
 fn is_checked_again(
     facts: &Facts,
     look: &Look<'_>,
@@ -239,12 +252,17 @@ fn is_checked_again(
 ) -> bool {
     let (a, b) = (&units[pair.first], &units[pair.second]);
     let held = facts.locks.at(look.method, b.instr);
+    let first = facts.locks.at(look.method, a.instr);
+    let taken = held.iter().any(|lock| !first.contains(lock));
+    if a.called == b.called && !a.is_write() && taken && same_argument(look, a, b) {
+        return true;
+    }
     units.iter().any(|again| {
         again.called == a.called
             && again.owner == a.owner
             && again.instr != a.instr
             && dependence.dominates(again.instr, b.instr)
             && facts.locks.at(look.method, again.instr).iter().any(|lock| held.contains(lock))
-            && !facts.locks.at(look.method, a.instr).iter().any(|lock| held.contains(lock))
+            && !first.iter().any(|lock| held.contains(lock))
     })
 }

@@ -13,6 +13,7 @@ pub enum Reason {
     FieldReceiver,
     DataDependence,
     WrittenTogether,
+    LockLetGo,
     LockHeld,
     SecondDecides,
     DoubleChecked,
@@ -33,6 +34,7 @@ impl Reason {
             | Self::BranchOnResult
             | Self::SameArgument
             | Self::WrittenTogether => 3,
+            Self::LockLetGo => 5,
             Self::FieldReceiver => 2,
             Self::DataDependence => 1,
             Self::WriteFirst => -1,
@@ -54,6 +56,7 @@ impl Reason {
             Self::FieldReceiver => "the object is a field, which others can reach",
             Self::DataDependence => "the second call uses the first one's result",
             Self::WrittenTogether => "elsewhere both are written in one step",
+            Self::LockLetGo => "the object's lock is taken for each call and let go in between",
             Self::LockHeld => "some lock is held over both calls",
             Self::SecondDecides => "the second call checks by itself",
             Self::DoubleChecked => "checked again under a lock",

@@ -124,7 +124,9 @@ impl Sets {
             let (mut written, mut all_written) = (Vec::new(), Vec::new());
             for effect in effects.of(method).iter().filter(|effect| effect.is_locked(0)) {
                 let Some(&field) = effect.place.path().first() else { continue };
-                if !mutable.contains(&field) || !matters(program, field) {
+                // What a thread-safe object holds is its own business.
+                let other = effect.place.last().is_some_and(|last| program.field(last).is_state);
+                if other || !mutable.contains(&field) || !matters(program, field) {
                     continue;
                 }
                 match effect.place.base {

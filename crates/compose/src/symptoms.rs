@@ -71,7 +71,9 @@ pub fn pairs(
             let slice = dependence.backwards(look, flow, units[second].instr);
             for &first in group.iter().filter(|&&first| first != second) {
                 let (a, b) = (&units[first], &units[second]);
-                if a.instr == b.instr || !dependence.reaches(a.instr, b.instr) {
+                // Round a loop the second call of one round comes before the first of the next.
+                let backwards = dependence.dominates(b.instr, a.instr);
+                if a.instr == b.instr || backwards || !dependence.reaches(a.instr, b.instr) {
                     continue;
                 }
                 let uses = slice.chain(a.instr).or_else(|| weaker(dependence, a, b));

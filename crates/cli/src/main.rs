@@ -5,6 +5,7 @@ mod args;
 mod check;
 mod checkers;
 mod compare;
+mod compose;
 mod config;
 mod confirm;
 mod console;
@@ -68,6 +69,7 @@ fn run() -> Result<ExitCode> {
             Project::find()?.fill_compare(&mut args, given);
             compare::run(&compare::config::Compare::new(args)?).map(ExitCode::from)
         }
+        Command::Compose(args) => compose::run(&compose::Compose::new(args)?).map(ExitCode::from),
         Command::Replay(args) => replay::run(&config::Replay::new(args)?).map(ExitCode::from),
         Command::Analyze(args) => analyze::run(&config::Analyze::new(args)?).map(ExitCode::from),
         Command::Predict(args) => {

@@ -113,10 +113,9 @@ impl<'a> World<'a> {
         if options.by_muvi {
             self.add_frequent(clients, &muvi, &tally, &mut findings);
         }
-        findings.sort_by(|a, b| {
-            let key = |finding: &Finding| (-finding.score, finding.symptom, finding.class.clone());
-            key(a).cmp(&key(b)).then_with(|| place_in_source(a).cmp(&place_in_source(b)))
-        });
+        sort(&mut findings);
+        demote_repeated(&mut findings);
+        sort(&mut findings);
         let statistics = self.statistics(&tally, &muvi);
         Report { findings, statistics, skipped: Skipped::default() }
     }
@@ -280,6 +279,26 @@ impl<'a> World<'a> {
             compares: tally.pruned.compares,
             reflective: self.facts.calls.reflective,
             wide: self.facts.calls.wide,
+        }
+    }
+}
+
+/// The most promising first; the rest of the order only has to be the same every time.
+fn sort(findings: &mut [Finding]) {
+    findings.sort_by(|a, b| {
+        let key = |finding: &Finding| (-finding.score, finding.symptom, finding.class.clone());
+        key(a).cmp(&key(b)).then_with(|| place_in_source(a).cmp(&place_in_source(b)))
+    });
+}
+
+/// What else a method does with one object is worth less once the best is told.
+fn demote_repeated(findings: &mut [Finding]) {
+    let mut seen = FxHashSet::default();
+    for finding in findings {
+        let object = (finding.class.clone(), finding.method.clone(), finding.receiver.clone());
+        if !seen.insert(object) {
+            finding.reasons.push(Reason::Repeated);
+            finding.score = score(&finding.reasons);
         }
     }
 }

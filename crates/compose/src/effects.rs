@@ -12,11 +12,11 @@
 use rustc_hash::FxHashSet;
 use untorn_bytecode::access;
 
-use crate::body::{Action, Invoke};
+use crate::body::{Action, Body, Invoke};
 use crate::boundary::{Boundary, Op, op, plain_op};
 use crate::calls::{Calls, Site};
 use crate::descriptor::Signature;
-use crate::ids::{FieldId, InstrId, MethodId, ValueId};
+use crate::ids::{ClassId, FieldId, InstrId, MethodId, ValueId};
 use crate::locks::{Held, Locks, owners};
 use crate::places::{Base, Getters, Look, Place};
 use crate::program::Program;
@@ -51,6 +51,8 @@ pub struct Facts {
     pub locks: Locks,
     /// By row of the boundary's table, the field that stands for the state.
     states: Vec<(&'static str, FieldId)>,
+    /// Classes with signs of being made for threads.
+    for_threads: Vec<bool>,
 }
 
 impl Facts {
@@ -61,7 +63,13 @@ impl Facts {
         let calls = Calls::new(program, &types);
         let getters = Getters::new(program, &calls);
         let locks = Locks::new(program, &calls, &getters);
-        Self { types, boundary, calls, getters, locks, states }
+        let for_threads = for_threads(program, &types, &boundary);
+        Self { types, boundary, calls, getters, locks, states, for_threads }
+    }
+
+    /// Whether a class locks something, has volatile or concurrent fields, or is a thread.
+    pub fn is_for_threads(&self, class: ClassId) -> bool {
+        self.for_threads.get(class.at()).copied().unwrap_or(false)
     }
 
     pub fn look<'a>(&'a self, program: &'a Program, method: MethodId) -> Option<Look<'a>> {
@@ -96,6 +104,27 @@ impl Facts {
         let state = self.state(entry.class)?;
         Some(BoundaryCall { receiver, op, state, legacy: entry.legacy })
     }
+}
+
+fn for_threads(program: &Program, types: &Types, boundary: &Boundary) -> Vec<bool> {
+    let mut found = vec![false; program.classes.len()];
+    for method in &program.methods {
+        let enters = |body: &Body| body.instrs.iter().any(|instr| instr.action == Action::Enter);
+        found[method.class.at()] |=
+            method.is_synchronized() || method.body.as_ref().is_some_and(enters);
+    }
+    for (at, field) in program.fields.iter().enumerate() {
+        let safe = types.safe_field(program, boundary, FieldId::new(at));
+        let concurrent = safe.is_some_and(|entry| !entry.legacy);
+        found[field.class.at()] |= concurrent || field.access & access::VOLATILE != 0;
+    }
+    for (at, found) in found.iter_mut().enumerate() {
+        let runs = |&ancestor: &ClassId| {
+            matches!(program.class_name(ancestor), "java/lang/Runnable" | "java/lang/Thread")
+        };
+        *found |= program.ancestors(ClassId::new(at)).iter().any(runs);
+    }
+    found
 }
 
 /// A call of a thread-safe object of the JDK.

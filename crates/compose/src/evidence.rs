@@ -7,7 +7,7 @@ use crate::boundary::Op;
 use crate::clients::Unit;
 use crate::dependence::{Dependence, Kind};
 use crate::effects::Facts;
-use crate::ids::{FieldId, InstrId, ValueId};
+use crate::ids::{ClassId, FieldId, InstrId, ValueId};
 use crate::locks::{Held, owners};
 use crate::places::{Base, Look, Place};
 use crate::program::Program;
@@ -131,16 +131,19 @@ pub fn reasons(
     note(is_data(look, a.instr, b.instr), Reason::DataDependence);
     let only =
         |kind| pair.uses.as_ref().is_some_and(|chain| chain.iter().all(|step| step.1 == kind));
-    note(only(Kind::Heap), Reason::OnlyHeap);
+    let let_go = is_let_go(facts, look, a, b);
+    note(let_go, Reason::LockLetGo);
+    note(only(Kind::Heap) && !let_go, Reason::OnlyHeap);
+    note(pair.uses.is_some() && touch_apart(a, b), Reason::OtherFields);
     note(pair.uses.is_none(), Reason::OnlyTogether);
     note(pair.uses.is_none() && !a.is_write() && !b.is_write(), Reason::WrittenTogether);
     let is_static = matches!(a.owner.base, Base::Class(_));
     let is_this = is_this(look, &a.owner);
     note(is_static || is_this && !a.owner.is_empty(), Reason::FieldReceiver);
     note(!is_static && !is_this, Reason::LocalReceiver);
-    note(is_let_go(facts, look, a, b), Reason::LockLetGo);
     note(a.depth.max(b.depth) > 0, Reason::Indirect);
     note(a.legacy, Reason::Legacy);
+    note(a.legacy && !facts.is_for_threads(holder(look, a)), Reason::NoThreads);
     note(matches!(b.op, Some(Op::Conditional | Op::Compare)), Reason::SecondDecides);
     note(guard == Guard::Some, Reason::LockHeld);
     note(is_checked_again(facts, look, units, pair, dependence), Reason::DoubleChecked);
@@ -151,6 +154,19 @@ pub fn reasons(
 
 pub fn is_this(look: &Look<'_>, place: &Place) -> bool {
     place.base == Base::Parameter(0) && !look.program.method(look.method).is_static()
+}
+
+/// The class whose field holds the object, or whose method uses it.
+fn holder(look: &Look<'_>, unit: &Unit) -> ClassId {
+    let field = unit.owner.last().map(|field| look.program.field(field).class);
+    field.unwrap_or(look.program.method(look.method).class)
+}
+
+/// Whether no field that one call writes is touched by the other.
+fn touch_apart(a: &Unit, b: &Unit) -> bool {
+    let touches = |unit: &Unit, field| unit.reads.contains(field) || unit.writes.contains(field);
+    !a.writes.iter().any(|field| touches(b, field))
+        && !b.writes.iter().any(|field| touches(a, field))
 }
 
 /// Whether a branch that decides about `b` asks for `a`'s result itself, or compares it.
@@ -195,10 +211,18 @@ fn is_data(look: &Look<'_>, a: InstrId, b: InstrId) -> bool {
 fn same_argument(look: &Look<'_>, a: &Unit, b: &Unit) -> bool {
     let arguments = |unit: &Unit| {
         let operands = &look.body.instr(unit.instr).operands;
-        operands.iter().skip(1).map(|&value| thing(look, value)).collect::<Vec<_>>()
+        let things = operands.iter().skip(1).map(|&value| thing(look, value));
+        // The object itself, and who holds it, are the same for every call on it.
+        things
+            .filter(|thing| !thing.is_some_and(|thing| leads_to(thing, &a.owner)))
+            .collect::<Vec<_>>()
     };
     let second = arguments(b);
     arguments(a).iter().any(|thing| thing.is_some() && second.contains(thing))
+}
+
+fn leads_to(thing: Thing, owner: &Place) -> bool {
+    matches!(thing, Thing::Place(place) if owner.starts_with(&place) && !owner.is_empty())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

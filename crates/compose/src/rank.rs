@@ -25,6 +25,9 @@ pub enum Reason {
     Indirect,
     OnlyHeap,
     OnlyTogether,
+    OtherFields,
+    NoThreads,
+    Repeated,
 }
 
 impl Reason {
@@ -34,13 +37,12 @@ impl Reason {
             | Self::BranchOnResult
             | Self::SameArgument
             | Self::WrittenTogether => 3,
-            Self::LockLetGo => 5,
-            Self::FieldReceiver => 2,
+            Self::FieldReceiver | Self::LockLetGo => 2,
             Self::DataDependence => 1,
             Self::WriteFirst => -1,
             Self::Legacy | Self::LocalReceiver | Self::Indirect | Self::OnlyTogether => -2,
-            Self::ReadThenRead | Self::OnlyHeap => -3,
-            Self::SecondDecides => -4,
+            Self::ReadThenRead | Self::OnlyHeap | Self::OtherFields | Self::Repeated => -3,
+            Self::SecondDecides | Self::NoThreads => -4,
             Self::Constructor => -5,
             Self::DoubleChecked => -8,
             Self::LockHeld => -10,
@@ -67,6 +69,9 @@ impl Reason {
             Self::LocalReceiver => "the object was passed in or returned",
             Self::Indirect => "the object is deeper down",
             Self::OnlyHeap => "connected only by a field that one writes and the other reads",
+            Self::OtherFields => "the calls touch different fields of the set",
+            Self::NoThreads => "nothing else in the class is made for threads",
+            Self::Repeated => "the method has a better composition on the same object",
             Self::OnlyTogether => "the calls only always run together",
         }
     }

@@ -97,8 +97,9 @@ fn is_api(look: &Look<'_>, site: &Site) -> bool {
 struct Touch {
     reads: SmallVec<[FieldId; 4]>,
     writes: SmallVec<[FieldId; 4]>,
-    /// Whether every access is locked.
+    /// Whether some access is not locked.
     unlocked: bool,
+    legacy: bool,
     depth: usize,
 }
 
@@ -134,6 +135,9 @@ fn of_site(
                 list.push(field);
             }
             touch.unlocked |= !locked;
+            let home = look.program.field(field);
+            let entry = facts.boundary.entry(home.class).filter(|_| home.is_state);
+            touch.legacy |= entry.is_some_and(|entry| entry.legacy);
             touch.depth = at.saturating_sub(called.known);
         }
     }
@@ -149,7 +153,7 @@ fn of_site(
             reads: touch.reads,
             writes: touch.writes,
             op: boundary.map(|call| call.op),
-            legacy: boundary.is_some_and(|call| call.legacy),
+            legacy: touch.legacy,
             depth: touch.depth,
         })
         .collect();

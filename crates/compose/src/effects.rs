@@ -102,7 +102,7 @@ impl Facts {
         let parameters = Signature::parse(program.text(called.descriptor))?.parameters.len();
         let op = op(entry.family, program.text(called.name), parameters)?;
         let state = self.state(entry.class)?;
-        Some(BoundaryCall { receiver, op, state, legacy: entry.legacy })
+        Some(BoundaryCall { receiver, op, state })
     }
 }
 
@@ -133,7 +133,6 @@ pub struct BoundaryCall {
     pub receiver: ValueId,
     pub op: Op,
     pub state: FieldId,
-    pub legacy: bool,
 }
 
 /// The effects of all methods.

@@ -11,6 +11,7 @@ use crate::ids::{ClassId, FieldId, InstrId, ValueId};
 use crate::locks::{Held, owners};
 use crate::places::{Base, Look, Place};
 use crate::program::Program;
+use crate::prune::decides;
 use crate::rank::Reason;
 use crate::symptoms::Pair;
 
@@ -144,7 +145,9 @@ pub fn reasons(
     note(a.depth.max(b.depth) > 0, Reason::Indirect);
     note(a.legacy, Reason::Legacy);
     note(a.legacy && !facts.is_for_threads(holder(look, a)), Reason::NoThreads);
-    note(matches!(b.op, Some(Op::Conditional | Op::Compare)), Reason::SecondDecides);
+    let called = look.program.text(look.program.method_ref(b.called).name);
+    let checks = matches!(b.op, Some(Op::Conditional | Op::Compare)) || decides(called);
+    note(checks, Reason::SecondDecides);
     note(guard == Guard::Some, Reason::LockHeld);
     note(is_checked_again(facts, look, units, pair, dependence), Reason::DoubleChecked);
     let name = look.program.text(look.program.method(look.method).name);

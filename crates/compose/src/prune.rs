@@ -58,6 +58,13 @@ pub fn compares(name: &str) -> bool {
     name.contains("compareand") || name == "cas" || name.starts_with("cas") && name.len() <= 8
 }
 
+/// Whether a call looks by itself before it acts, by its name.
+pub fn decides(name: &str) -> bool {
+    ["IfAbsent", "IfPresent", "IfNecessary", "IfNeeded", "IfNotExists"]
+        .iter()
+        .any(|ending| name.ends_with(ending))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -115,7 +115,10 @@ fn prune(
     let name = |unit: &Unit| program.text(program.method_ref(unit.called).name);
     let by_values = |chain: &Chain| chain.iter().any(|(_, kind)| *kind == Kind::Data);
     let uses_values = pair.uses.as_ref().is_some_and(by_values);
-    if uses_values && (b.op == Some(Op::Compare) || compares(name(b))) {
+    let is_compare = |unit: &Unit| unit.op == Some(Op::Compare) || compares(name(unit));
+    // What failed is read again and tried again.
+    let retries = is_compare(a) && !b.is_write();
+    if retries || uses_values && is_compare(b) {
         pruned.compares += 1;
         return None;
     }

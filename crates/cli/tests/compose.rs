@@ -1,5 +1,6 @@
 //! `untorn compose` on the programs of `examples/java/compose`.
 
+#[allow(dead_code, reason = "the golden files are the other tests' share")]
 mod support;
 
 use std::path::{Path, PathBuf};

@@ -350,7 +350,7 @@ pub fn matters(program: &Program, field: FieldId) -> bool {
 pub fn is_logger(name: &str) -> bool {
     let base = name.trim_end_matches(';').rsplit(['/', '$']).next().unwrap_or(name);
     base.ends_with("Logger")
-        || base == "Log"
+        || base == "Log" && name.contains("logging/")
         || base.ends_with("StringManager")
         || base == "PrintStream"
         || base == "ResourceBundle"

@@ -29,8 +29,8 @@ fn mutate(bytes: &mut Vec<u8>, rng: &mut Rng) {
             7..11 => bytes[at] = rng.bits() as u8,
             // Lengths, counts, indices and offsets have two or four bytes.
             11..15 => {
-                let number =
-                    rng.pick(&[0, 1, 0xff, 0xffff, u32::MAX, rng.below(300)]).to_be_bytes();
+                let small = rng.below(300);
+                let number = rng.pick(&[0, 1, 0xff, 0xffff, u32::MAX, small]).to_be_bytes();
                 let len = if rng.chance(128) { 2 } else { 4 };
                 for (byte, &new) in bytes[at..].iter_mut().zip(&number[4 - len..]) {
                     *byte = new;

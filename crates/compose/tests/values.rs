@@ -303,12 +303,21 @@ fn ways_between_instructions_are_all_there() {
                 }
             }
             let block = body.instr(a).block;
+            // Handlers belong to whole blocks: behind the last call of one there are too many ways.
+            let throws = |at: &InstrId| {
+                let instr = body.instr(*at);
+                instr.block == block && matches!(instr.action, Action::Call(..) | Action::Throw)
+            };
+            let handled = !body.blocks[block.at()].catches.is_empty();
+            let exact = !handled || body.ids().filter(throws).any(|thrower| thrower >= a);
             let next: BTreeSet<Node> = graph.succs(block).iter().copied().collect();
             for b in body.ids().filter(|&b| home(a) != home(b)) {
                 let other = body.instr(b).block;
                 let reaches = next.iter().any(|&next| graph.reachable(next)[other.at()]);
                 let found = block == other && a < b || reaches;
-                assert_eq!(found, after.contains(&home(b)), "case {case}: {a:?} {b:?} {program:?}");
+                let expected = after.contains(&home(b));
+                let right = found == expected || found && !exact;
+                assert!(right, "case {case}: {a:?} {b:?} {program:?}");
             }
         }
     }

@@ -5,7 +5,7 @@ mod common;
 
 use std::path::Path;
 
-use untorn_compose::{Archives, Finding, Options, Origin, Symptom, analyze};
+use untorn_compose::{Archives, Finding, Options, Origin, Report, Symptom, analyze};
 
 /// What a comment of a program expects of two calls in a method.
 #[derive(Debug)]
@@ -55,13 +55,17 @@ fn is_about(finding: &Finding, expected: &Expectation) -> bool {
         }
 }
 
-fn findings(classes: &Path) -> Vec<Finding> {
+fn report(classes: &Path) -> Report {
     let mut archives = Archives::default();
     archives.add(classes, Origin::Application).expect("compiled classes");
     let options = Options { by_use: true, by_complementation: true, by_muvi: true };
     let report = analyze(&archives.classes, &common::jdk(), &options);
     assert_eq!(report.skipped, untorn_compose::Skipped::default());
-    report.findings
+    report
+}
+
+fn findings(classes: &Path) -> Vec<Finding> {
+    report(classes).findings
 }
 
 #[test]
@@ -109,4 +113,21 @@ fn a_dependence_is_told_step_by_step() {
     assert_eq!(found.receiver, "this.net");
     assert_eq!(found.set, ["Net.edges", "Net.changes"]);
     assert_eq!(found.source.as_deref(), Some("Bayes.java"));
+}
+
+#[test]
+fn what_is_counted_adds_up() {
+    let facts = report(&common::compile("compose", "counted")).statistics;
+    // `Class.forName` and `Method.invoke` of `Dispatch`.
+    assert_eq!((facts.reflective, facts.wide), (2, 0));
+    // `get` and `compareAndSet` of `Counters`.
+    assert_eq!(facts.compares, 1);
+    assert!(facts.guarded > 0 && facts.jdk_classes > 1000);
+    assert!(facts.compositions <= facts.by_use + facts.by_complementation);
+    assert!(facts.compositions >= facts.by_use.max(facts.by_complementation));
+    // What both find is the same, counted from either side.
+    assert_eq!(facts.compositions - facts.missed_by_muvi, facts.by_muvi - facts.only_muvi);
+    assert_eq!(facts.by_use - facts.use_missed_by_muvi, facts.by_muvi - facts.only_muvi_not_use);
+    let by_comp = facts.by_complementation - facts.comp_missed_by_muvi;
+    assert_eq!(by_comp, facts.by_muvi - facts.only_muvi_not_comp);
 }

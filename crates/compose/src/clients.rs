@@ -80,7 +80,7 @@ fn is_fresh(look: &Look<'_>, owner: &Place) -> bool {
         ValueDef::Instr(at) if matches!(look.body.instr(*at).action, Action::New(_)))
 }
 
-/// Constructors, loggers and lambdas are no API.
+/// Constructors, loggers, checks of assertions and lambdas are no API.
 fn is_api(look: &Look<'_>, site: &Site) -> bool {
     let program = look.program;
     let called = program.method_ref(site.called);
@@ -90,6 +90,7 @@ fn is_api(look: &Look<'_>, site: &Site) -> bool {
     is_call
         && !is_super
         && !program.text(called.name).starts_with('<')
+        && !program.text(called.name).starts_with("assert")
         && !is_logger(program.class_name(called.class))
 }
 

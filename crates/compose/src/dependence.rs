@@ -114,7 +114,8 @@ impl<'a> Dependence<'a> {
         found
     }
 
-    fn direct_branches(&self, at: InstrId) -> impl Iterator<Item = InstrId> + '_ {
+    /// The branches that decide directly.
+    pub fn direct_branches(&self, at: InstrId) -> impl Iterator<Item = InstrId> + '_ {
         self.control.branches(self.body.instr(at).block).iter().filter_map(|branch| {
             let block = &self.body.blocks[branch.at()];
             let last = InstrId(block.end.checked_sub(1)?);

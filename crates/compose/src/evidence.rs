@@ -1,6 +1,7 @@
 //! What speaks for and against a pair: locks over both calls, and what the ranking asks.
 
 use rustc_hash::FxHashMap;
+use untorn_bytecode::access;
 
 use crate::body::{Action, ValueDef};
 use crate::boundary::Op;
@@ -143,6 +144,7 @@ pub fn reasons(
     note(is_static || is_this && !a.owner.is_empty(), Reason::FieldReceiver);
     note(!is_static && !is_this, Reason::LocalReceiver);
     note(a.depth.max(b.depth) > 0, Reason::Indirect);
+    note(is_private(look, a) || is_private(look, b), Reason::OwnHelper);
     note(a.legacy, Reason::Legacy);
     note(a.legacy && !facts.is_for_threads(holder(look, a)), Reason::NoThreads);
     let called = look.program.text(look.program.method_ref(b.called).name);
@@ -157,6 +159,15 @@ pub fn reasons(
 
 pub fn is_this(look: &Look<'_>, place: &Place) -> bool {
     place.base == Base::Parameter(0) && !look.program.method(look.method).is_static()
+}
+
+/// Whether a call is of a private method on `this`: part of the object's own work, not of its API.
+fn is_private(look: &Look<'_>, unit: &Unit) -> bool {
+    let program = look.program;
+    let called = program.method_ref(unit.called);
+    let own = is_this(look, &unit.owner) && unit.owner.is_empty();
+    let method = program.resolve(called.class, called.name, called.descriptor);
+    own && method.is_some_and(|method| program.method(method).access & access::PRIVATE != 0)
 }
 
 /// The class whose field holds the object, or whose method uses it.

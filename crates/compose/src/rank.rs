@@ -26,6 +26,7 @@ pub enum Reason {
     OnlyHeap,
     OnlyTogether,
     OtherFields,
+    OwnHelper,
     NoThreads,
     Repeated,
 }
@@ -39,11 +40,15 @@ impl Reason {
             | Self::WrittenTogether => 3,
             Self::FieldReceiver | Self::LockLetGo => 2,
             Self::DataDependence => 1,
-            Self::WriteFirst => -1,
-            Self::Legacy | Self::LocalReceiver | Self::Indirect | Self::OnlyTogether => -2,
-            Self::ReadThenRead | Self::OnlyHeap | Self::OtherFields | Self::Repeated => -3,
+            Self::WriteFirst
+            | Self::OwnHelper
+            | Self::Legacy
+            | Self::LocalReceiver
+            | Self::Indirect
+            | Self::OnlyTogether => -2,
+            Self::ReadThenRead | Self::OnlyHeap | Self::Repeated => -3,
             Self::SecondDecides | Self::NoThreads => -4,
-            Self::Constructor => -5,
+            Self::Constructor | Self::OtherFields => -5,
             Self::DoubleChecked => -8,
             Self::LockHeld => -10,
         }
@@ -70,6 +75,7 @@ impl Reason {
             Self::Indirect => "the object is deeper down",
             Self::OnlyHeap => "connected only by a field that one writes and the other reads",
             Self::OtherFields => "the calls touch different fields of the set",
+            Self::OwnHelper => "a private method of the object itself",
             Self::NoThreads => "nothing else in the class is made for threads",
             Self::Repeated => "the method has a better composition on the same object",
             Self::OnlyTogether => "the calls only always run together",

@@ -11,7 +11,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::body::{Body, Ending};
+use crate::body::{Action, Body, Ending, ValueDef};
 use crate::boundary::Op;
 use crate::clients::Unit;
 use crate::dependence::{Chain, Dependence, Kind, ReturnFlow, through_heap};
@@ -65,11 +65,13 @@ pub fn pairs(
     }
     groups.sort_unstable();
     let together = Together::new(look.body);
+    let asserted: Vec<bool> =
+        units.iter().map(|unit| is_asserted(look, dependence, unit.instr)).collect();
     let mut found = Vec::new();
     for group in &groups {
         for &second in group {
             let slice = dependence.backwards(look, flow, units[second].instr);
-            for &first in group.iter().filter(|&&first| first != second) {
+            for &first in group.iter().filter(|&&first| first != second && !asserted[first]) {
                 let (a, b) = (&units[first], &units[second]);
                 // Round a loop the second call of one round comes before the first of the next.
                 let backwards = dependence.dominates(b.instr, a.instr);
@@ -86,6 +88,23 @@ pub fn pairs(
         }
     }
     found
+}
+
+/// Whether a call is part of an `assert`: whatever it says, the program does not act on it.
+fn is_asserted(look: &Look<'_>, dependence: &Dependence<'_>, at: InstrId) -> bool {
+    let asks = |branch: InstrId| {
+        let operands = &look.body.instr(branch).operands;
+        operands.iter().any(|&value| match look.body.value(value) {
+            ValueDef::Instr(at) => match look.body.instr(*at).action {
+                Action::Get(field) => {
+                    look.program.text(look.program.field(field).name) == "$assertionsDisabled"
+                }
+                _ => false,
+            },
+            _ => false,
+        })
+    };
+    dependence.direct_branches(at).any(asks)
 }
 
 /// Dependence that does not go through values and branches.

@@ -77,7 +77,7 @@ fn each_listing_is_judged_as_it_says() {
         let has = |symptom| about.iter().any(|finding| finding.symptom == symptom);
         let (by_use, by_comp) = (has(Symptom::Use), has(Symptom::Complementation));
         let holds = match expected.kind.as_str() {
-            "use" => about.iter().any(|found| found.symptom == Symptom::Use && found.score > 0),
+            "use" => about.iter().any(|found| found.symptom == Symptom::Use && found.score >= 0),
             "comp" => by_comp,
             "muvi" => has(Symptom::Frequent),
             "none" => !by_use && !by_comp,

@@ -10,9 +10,11 @@ const ROUNDS: u64 = 100_000;
 const SOAK_ROUNDS: u64 = 1_000_000;
 
 /// Compiled programs and small classes of the JDK, from all over it.
-fn classes() -> Vec<Vec<u8>> {
+fn classes(name: u64) -> Vec<Vec<u8>> {
     let mut archives = Archives::default();
-    archives.add(&common::compile("compose", "mutated"), Origin::Application).expect("compiled");
+    archives
+        .add(&common::compile("compose", &format!("mutated-{name}")), Origin::Application)
+        .expect("compiled");
     let jdk = common::jdk();
     let mut names: Vec<&str> = jdk.names().collect();
     names.sort_unstable();
@@ -43,11 +45,21 @@ fn mutate(bytes: &mut Vec<u8>, rng: &mut Rng) {
 
 #[test]
 fn broken_classes_do_no_harm() {
-    let classes = classes();
-    let rounds = if common::soak() { SOAK_ROUNDS } else { ROUNDS };
+    analyse_broken(6, ROUNDS);
+}
+
+#[test]
+fn soak_a_million_broken_classes() {
+    if common::soak() {
+        analyse_broken(8, SOAK_ROUNDS);
+    }
+}
+
+fn analyse_broken(seed: u64, rounds: u64) {
+    let classes = classes(seed);
     let options = Options { by_muvi: true, ..Options::default() };
     let jdk = Jdk::none();
-    let mut rng = Rng::new(6);
+    let mut rng = Rng::new(seed);
     let mut read = 0;
     for round in 0..rounds {
         let at = (round % classes.len() as u64) as usize;

@@ -9,6 +9,8 @@
 // expect: none Front.move Registry.has Registry.put
 // A lambda is a method of its own:
 // expect: use Lambdas.lambda$task$0 Map.containsKey Map.remove
+// What is only asserted decides nothing:
+// expect: none Checked.put Map.containsKey Map.put
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -88,6 +90,15 @@ class Lambdas {
     }
 }
 
+class Checked {
+    private final Map<String, String> names = new ConcurrentHashMap<>();
+
+    void put(String name) {
+        assert !names.containsKey(name);
+        names.put(name, name);
+    }
+}
+
 public class Dispatch {
     public static void main(String[] args) throws Exception {
         Front front = new Front();
@@ -95,6 +106,7 @@ public class Dispatch {
         front.move("a");
         new Owners().claim("a");
         new Cache().load("a");
+        new Checked().put("a");
         new Thread(new Lambdas().task("a")).start();
         Class.forName("Dispatch").getMethod("toString").invoke(front);
     }

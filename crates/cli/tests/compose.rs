@@ -96,3 +96,36 @@ fn what_is_broken_is_said() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("--jdk"), "{said}");
 }
+
+const VALIDATE: &str = "\
+import json, sys, jsonschema
+schema = json.load(open(sys.argv[1]))
+validator = jsonschema.validators.validator_for(schema)(schema)
+faults = list(validator.iter_errors(json.load(open(sys.argv[2]))))
+for fault in faults[:10]: print(list(fault.path), fault.message[:300])
+sys.exit(1 if faults else 0)
+";
+
+/// What `./dev setup` fetched. What nobody looked at is not valid.
+fn from_setup(variable: &str, place: &str, file: &str) -> PathBuf {
+    let folder =
+        std::env::var_os(variable).map_or_else(|| root().join("target").join(place), PathBuf::from);
+    let path = folder.join(file);
+    assert!(path.exists(), "{} is missing: run `./dev setup`", path.display());
+    path
+}
+
+#[test]
+fn sarif_is_valid() {
+    let schema = from_setup("UNTORN_SARIF", "sarif", "schema.json");
+    let python = from_setup("UNTORN_SOLVERS", "solvers", "bin/python");
+    let folder = scratch("compose-sarif");
+    classes(&folder);
+    let (code, _) = compose(&folder, &["--with", "use,comp,muvi", "--sarif", "out", "classes"]);
+    assert_eq!(code, Some(0));
+    let mut command = Command::new(python);
+    let said = command.args(["-c", VALIDATE]).arg(schema).arg(folder.join("out"));
+    let said = said.output().expect("python runs");
+    let text = String::from_utf8_lossy(&said.stdout) + String::from_utf8_lossy(&said.stderr);
+    assert!(said.status.success(), "{text}");
+}

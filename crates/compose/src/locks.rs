@@ -29,7 +29,7 @@ pub type Stack = SmallVec<[Held; 2]>;
 
 /// The locks held at each instruction of a method.
 #[derive(Clone, Debug, Default)]
-struct Held4Method {
+struct MethodLocks {
     /// Different stacks; the first is empty.
     stacks: Vec<Stack>,
     /// By instruction, which of them.
@@ -43,7 +43,7 @@ struct Held4Method {
 #[derive(Debug, Default)]
 pub struct Locks {
     /// None for methods that hold no lock anywhere.
-    methods: Vec<Option<Box<Held4Method>>>,
+    methods: Vec<Option<Box<MethodLocks>>>,
     wrappers: FxHashMap<MethodId, Wrapper>,
 }
 
@@ -149,7 +149,7 @@ impl Locks {
         look: &Look<'_>,
         lock: Option<ClassId>,
         given: &[Place],
-    ) -> Option<Held4Method> {
+    ) -> Option<MethodLocks> {
         let method = look.program.method(look.method);
         let mut start: Stack = given.iter().map(|&place| Held { place, taken: None }).collect();
         if method.is_synchronized() {
@@ -161,10 +161,10 @@ impl Locks {
         if start.is_empty() && events.is_empty() {
             return None;
         }
-        let mut found = Held4Method {
+        let mut found = MethodLocks {
             stacks: vec![Stack::new()],
             at: vec![0; look.body.instrs.len()],
-            ..Held4Method::default()
+            ..MethodLocks::default()
         };
         let entries = settle(look, &start, &events, &mut found.released);
         for (number, block) in look.body.blocks.iter().enumerate() {
@@ -288,7 +288,7 @@ fn common(a: &Stack, b: &Stack) -> Stack {
     a.iter().zip(b).take_while(|(a, b)| a == b).map(|(a, _)| *a).collect()
 }
 
-impl Held4Method {
+impl MethodLocks {
     fn number(&mut self, stack: &Stack) -> u32 {
         let known = self.stacks.iter().rposition(|other| other == stack);
         known.unwrap_or_else(|| {
@@ -298,7 +298,7 @@ impl Held4Method {
     }
 }
 
-fn kept(look: &Look<'_>, found: &Held4Method, before: usize) -> Vec<Place> {
+fn kept(look: &Look<'_>, found: &MethodLocks, before: usize) -> Vec<Place> {
     let mut kept: Option<Vec<Place>> = None;
     for at in look.body.ids() {
         if look.body.instr(at).action != Action::Return {

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use untorn_compose::{CallSite, Finding, Report, Symptom};
 use untorn_report::text::plain;
 
-const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 pub fn render(report: &Report) -> String {
     let rule = |symptom: Symptom, text: &str| {

@@ -42,6 +42,11 @@ fn field_len(text: &str) -> Option<usize> {
     }
 }
 
+/// Whether the text is the descriptor of a field; `V` is none.
+pub fn is_field(text: &str) -> bool {
+    field_len(text) == Some(text.len())
+}
+
 /// How many slots a value of the type takes.
 pub fn slots(descriptor: &str) -> usize {
     match descriptor {
@@ -69,6 +74,7 @@ mod tests {
         for broken in ["", "(", "()", "I", "(I", "(L)V", "(I)VV", "([)V", "(é)V", "()[", "()Lé"] {
             assert_eq!(Signature::parse(broken), None, "{broken}");
         }
+        assert!(is_field("[J") && !is_field("V") && !is_field("II") && !is_field(""));
         assert_eq!(class_of("Ljava/util/Map;"), Some("java/util/Map"));
         assert_eq!(class_of("[Ljava/util/Map;"), None);
     }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use common::assemble::{Body as Code, Maker};
 use untorn_bytecode::{ClassFile, op};
+use untorn_compose::BodyError;
 use untorn_compose::body::{Action, Body, Linker, ValueDef, build};
 use untorn_compose::ids::{ClassId, FieldId, InstrId, Node, RefId, ValueId};
 use untorn_testkit::rng::Rng;
@@ -321,4 +322,17 @@ fn ways_between_instructions_are_all_there() {
             }
         }
     }
+}
+
+/// Found by mutation: a store to a field of the type `void` has no value to store.
+#[test]
+fn a_field_of_no_type_is_refused() {
+    let mut maker = Maker::new(61);
+    let field = maker.member(9, "Made", "nothing", "V").to_be_bytes();
+    let code = [op::ACONST_NULL, op::PUTFIELD, field[0], field[1], op::RETURN];
+    maker.method(&Code::new(code));
+    let bytes = maker.finish();
+    let class = ClassFile::parse(&bytes).expect("made well but for the field");
+    let refused = build(&class, &class.methods()[0], &mut NoNames).err();
+    assert_eq!(refused, Some(BodyError::Malformed("a descriptor")));
 }

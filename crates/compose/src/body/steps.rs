@@ -5,7 +5,7 @@ use untorn_bytecode::{ClassFile, Instr, Member, Tag, op};
 
 use super::shape::{local_slots, shape, shuffle};
 use super::{Action, Invoke, Linker};
-use crate::descriptor::{Signature, slots};
+use crate::descriptor::{Signature, is_field, slots};
 use crate::error::BodyError;
 
 /// What an instruction does to local variables and the stack.
@@ -125,6 +125,9 @@ fn field<L: Linker>(
     linker: &mut L,
 ) -> Result<Act, BodyError> {
     let field = member(class, instr)?;
+    if !is_field(&field.descriptor) {
+        return Err(BodyError::Malformed("a descriptor"));
+    }
     let id = linker.field(&field.class, &field.name, &field.descriptor);
     let slots = slots(&field.descriptor);
     let (object, value) = (1_u8, slots as u8);

@@ -14,6 +14,7 @@ use crate::args::{ExplainArgs, ReportArgs};
 use crate::console::{Console, Volume};
 use crate::exit::{Exit, Failure, Result};
 use crate::files::{is_dash, write_text};
+use crate::sources::{Library, jdk_sources};
 
 /// A report from a file.
 fn read(path: &Path) -> Result<Report> {
@@ -30,7 +31,8 @@ pub fn run(args: &ReportArgs) -> Result<Exit> {
     crate::scene::fill(&mut report.findings, folder);
     // Sources that were not found when the report was made may be found now.
     let roots = crate::config::source_roots(args.source.clone());
-    crate::sources::fill(&mut report, &roots);
+    let command = report.check.as_ref().map_or(&[][..], |check| &check.command);
+    Library::new(&roots, jdk_sources(command)).fill(&mut report);
     let known = match &args.baseline {
         Some(old) => Some(fingerprint::subtract(&mut report, &read(old)?)),
         None => None,
@@ -54,11 +56,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit> {
     } else {
         let names: Vec<String> =
             outputs.iter().map(|(path, _)| path.display().to_string()).collect();
-        console.say(&format!(
-            "{} in {}\n",
-            count(report.findings().count() as u64, "violation"),
-            names.join(", ")
-        ))?;
+        console.say(&format!("{} in {}\n", found(&report), names.join(", ")))?;
     }
     if let Some((page, _)) = outputs.iter().find(|(_, kind)| is_page(*kind)).filter(|_| args.open) {
         open(page)?;
@@ -91,7 +89,7 @@ fn show(report: &Report, known: Option<usize>, console: &mut Console) -> Result<
     for finding in report.findings() {
         console.say(&format!("{}\n", terminal::finding(finding, &console.look)))?;
     }
-    let found = count(report.findings().count() as u64, "violation");
+    let found = found(report);
     let old = known.map_or_else(String::new, |known| format!(", {known} known before"));
     let open = report.check.as_ref().map_or(0, |check| check.unreached.len() as u64);
     let open = if open > 0 {
@@ -100,6 +98,17 @@ fn show(report: &Report, known: Option<usize>, console: &mut Console) -> Result<
         String::new()
     };
     console.say(&format!("{found}{old}{open}\n"))
+}
+
+/// `2 violations and 1 deadlock`.
+fn found(report: &Report) -> String {
+    let stuck = report.findings().filter(|finding| finding.is_deadlock()).count() as u64;
+    let torn = report.findings().count() as u64 - stuck;
+    match (torn, stuck) {
+        (torn, 0) => count(torn, "violation"),
+        (0, stuck) => count(stuck, "deadlock"),
+        (torn, stuck) => format!("{} and {}", count(torn, "violation"), count(stuck, "deadlock")),
+    }
 }
 
 /// Hands the page to the system's browser.

@@ -4,9 +4,11 @@
 //! Nothing here guesses. What a thread "would have read" is computed from the values of the scene and
 //! left open where it depends on code that was not run that way.
 
+mod deadlock;
 mod evidence;
 mod fixes;
 mod headline;
+mod locks;
 mod predicted;
 mod rows;
 mod sentences;
@@ -14,10 +16,12 @@ mod serial;
 
 use serde::Serialize;
 
-use crate::model::{Finding, Report, Why};
+use crate::model::{Fault, Finding, Report, Why};
 use crate::text::ellipsis;
 
+pub use deadlock::waits;
 pub use fixes::Fix;
+pub use locks::names as lock_names;
 pub use rows::{Kind, Row};
 pub use serial::{Cell, Order, SerialOrders};
 
@@ -104,6 +108,7 @@ pub struct Rip {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Story {
     pub number: u32,
+    pub fault: Fault,
     pub status: Status,
     /// `RWW`, or empty.
     pub pattern: String,
@@ -166,6 +171,9 @@ pub fn stories(report: &Report) -> Vec<Story> {
 
 /// The story of one finding.
 pub fn story(finding: &Finding, check: Option<&crate::model::CheckFacts>) -> Story {
+    if finding.is_deadlock() {
+        return deadlock::story(finding, check);
+    }
     let plot = Plot::new(finding);
     let rows = rows::rows(&plot);
     let orders = serial::orders(&plot);
@@ -175,6 +183,7 @@ pub fn story(finding: &Finding, check: Option<&crate::model::CheckFacts>) -> Sto
     let (class, _) = split_block(&block);
     Story {
         number: finding.number,
+        fault: Fault::Torn,
         status: Status::Confirmed,
         pattern: plot.pattern.clone(),
         kind: headline::kind(&plot),

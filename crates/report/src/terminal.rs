@@ -1,9 +1,12 @@
 //! A finding as a person reads it in a terminal.
 
+mod deadlock;
+
 use anstyle::{AnsiColor, Style};
 
 use crate::model::{Alarm, Finding, Tear};
 use crate::operation::Operation;
+use crate::scene::{line_at, split_place};
 use crate::text::{ellipsis, pad, plain, tail_ellipsis, width, wrap};
 use crate::words;
 
@@ -39,19 +42,16 @@ const OPERATION_COLUMNS: usize = 44;
 /// The finding, ending in a line break.
 pub fn finding(finding: &Finding, look: &Look) -> String {
     let mut out = head(finding, look);
-    out.push_str(&interleaving(finding, look));
+    out.push_str(&match finding.is_deadlock() {
+        true => deadlock::interleaving(finding, look),
+        false => interleaving(finding, look),
+    });
     if look.verbose {
         out.push_str(&blocks(finding, look));
     }
-    let values = finding.evidence.iter().flat_map(|evidence| &evidence.values);
-    let mut proof: Vec<String> = values.cloned().collect();
-    if proof.is_empty() || look.verbose {
-        proof.push(words::cycle(finding));
+    if !finding.is_deadlock() {
+        out.push_str(&proof(finding, look));
     }
-    for sentence in proof {
-        out.push_str(&paragraph(&sentence, look));
-    }
-    out.push_str(&words::blame(finding).map_or_else(String::new, |text| paragraph(&text, look)));
     if finding.occurrences > 1 {
         out.push_str(&paragraph(&format!("Seen {}.", words::times(finding.occurrences)), look));
     }
@@ -67,6 +67,17 @@ pub fn finding(finding: &Finding, look: &Look) -> String {
     out
 }
 
+/// Why no serial order explains it.
+fn proof(finding: &Finding, look: &Look) -> String {
+    let values = finding.evidence.iter().flat_map(|evidence| &evidence.values);
+    let mut proof: Vec<String> = values.cloned().collect();
+    if proof.is_empty() || look.verbose {
+        proof.push(words::cycle(finding));
+    }
+    proof.extend(words::blame(finding));
+    proof.iter().map(|sentence| paragraph(sentence, look)).collect()
+}
+
 /// An alarm that may be false, in one or two lines.
 pub fn alarm(alarm: &Alarm, look: &Look) -> String {
     let mut head = format!("{} {}", paint("warning:", ALARM, look), plain(&alarm.headline));
@@ -80,8 +91,12 @@ pub fn alarm(alarm: &Alarm, look: &Look) -> String {
 }
 
 fn head(finding: &Finding, look: &Look) -> String {
-    let title = format!("violation {}: {}", finding.number, plain(&finding.headline));
-    let badges = format!("[{}]", finding.badges.join(" · "));
+    let what = if finding.is_deadlock() { "deadlock" } else { "violation" };
+    let title = format!("{what} {}: {}", finding.number, plain(&finding.headline));
+    let badges: Vec<&str> = finding.badges.iter().map(String::as_str).collect();
+    // The first word of the line says so already.
+    let badges: Vec<&str> = badges.into_iter().filter(|badge| *badge != what).collect();
+    let badges = format!("[{}]", plain(&badges.join(" · ")));
     let gap = look.width.saturating_sub(width(&title) + width(&badges)).max(2);
     format!(
         "{}{}{}\n",
@@ -101,6 +116,8 @@ struct Row {
     object: String,
     mark: String,
     faint: bool,
+    /// The line of the program that did it.
+    source: Option<String>,
 }
 
 impl Row {
@@ -114,6 +131,7 @@ impl Row {
             object: operation.short_object(OPERATION_COLUMNS),
             mark: String::new(),
             faint: false,
+            source: None,
         }
     }
 }
@@ -130,9 +148,17 @@ fn interleaving(finding: &Finding, look: &Look) -> String {
         let mut row = Row::new(operation, if torn { TORN } else { INTRUDER });
         row.faint = !on_edge;
         row.mark = mark(finding, tear.as_ref(), i);
+        row.source = source(finding, &operation.place);
         rows.push(row);
     }
     table(&rows, look)
+}
+
+/// The line of a place, if the finding has it.
+fn source(finding: &Finding, place: &str) -> Option<String> {
+    let (file, line) = split_place(place)?;
+    let text = line_at(&finding.sources, file, line)?.trim();
+    (!text.is_empty()).then(|| plain(&text.replace('\t', " ")))
 }
 
 fn mark(finding: &Finding, tear: Option<&Tear>, operation: usize) -> String {
@@ -154,7 +180,7 @@ fn table(rows: &[Row], look: &Look) -> String {
     let verb = widest(&|row| row.verb.len());
     let object = widest(&|row| width(&row.object));
     let mut out = String::new();
-    for row in rows {
+    for (index, row) in rows.iter().enumerate() {
         let mut line = "  ".to_owned();
         let mut columns = 2;
         if look.verbose {
@@ -181,6 +207,14 @@ fn table(rows: &[Row], look: &Look) -> String {
             out.push_str(&format!("{line}{}{mark}\n", " ".repeat(gap)));
         } else {
             out.push_str(&format!("{line}\n{}{mark}\n", " ".repeat(indent.min(look.width / 2))));
+        }
+        // Who does the same at the same place needs no second copy of the line.
+        let is_new = rows[..index].iter().all(|before| before.place != row.place);
+        if let Some(text) = row.source.as_ref().filter(|_| is_new) {
+            let indent = if look.verbose { at + 2 } else { 0 } + thread + 4;
+            let room = look.width.saturating_sub(indent + 2).max(20);
+            let text = format!("│ {}", ellipsis(text, room));
+            out.push_str(&format!("{}{}\n", " ".repeat(indent), paint(&text, FAINT, look)));
         }
     }
     out

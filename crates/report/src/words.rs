@@ -5,6 +5,9 @@ use crate::operation::{Action, Operation};
 
 /// `Set.add is not atomic`.
 pub fn headline(finding: &Finding) -> String {
+    if finding.is_deadlock() {
+        return deadlock(finding);
+    }
     let mut refuted: Vec<&str> = Vec::new();
     for block in finding.refuted() {
         if !refuted.contains(&block.name.as_str()) {
@@ -15,6 +18,16 @@ pub fn headline(finding: &Finding) -> String {
         [] => together(finding),
         [one] => format!("{one} is not atomic"),
         many => format!("{} are not atomic", list(many, 3)),
+    }
+}
+
+/// `Alice and Bob wait for each other`.
+fn deadlock(finding: &Finding) -> String {
+    let names: Vec<&str> = finding.transactions.iter().map(|own| own.thread.as_str()).collect();
+    match names.as_slice() {
+        [] => "no thread can go on".to_owned(),
+        [a, b] => format!("{a} and {b} wait for each other"),
+        many => format!("{} wait for each other in a circle", list(many, 4)),
     }
 }
 
@@ -50,6 +63,9 @@ pub fn list<T: AsRef<str>>(names: &[T], most: usize) -> String {
 /// Why the first operation must stay before the second: `T1 released m before T2 acquired it`.
 pub fn because(from: &Operation, to: &Operation, why: Why) -> String {
     match why {
+        Why::Lock if from.action == Action::Request => {
+            format!("{} waits for {}, which {} holds", from.thread, from.target, to.thread)
+        }
         Why::Variable | Why::Lock if from.target == to.target => format!(
             "{} {} {} before {} {} it",
             from.thread,

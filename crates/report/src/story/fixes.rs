@@ -19,11 +19,11 @@ pub struct Fix {
 }
 
 impl Fix {
-    fn new(title: impl Into<String>, text: impl Into<String>) -> Self {
+    pub(super) fn new(title: impl Into<String>, text: impl Into<String>) -> Self {
         Self { title: title.into(), text: text.into(), removed: Vec::new(), added: Vec::new() }
     }
 
-    fn with(mut self, removed: &[String], added: &[String]) -> Self {
+    pub(super) fn with(mut self, removed: &[String], added: &[String]) -> Self {
         self.removed = removed.to_vec();
         self.added = added.to_vec();
         self

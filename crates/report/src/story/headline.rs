@@ -29,7 +29,7 @@ pub fn name_of(letters: &str) -> &'static str {
 
 /// Labels beside pattern and kind, which have their own places.
 pub fn labels(finding: &Finding) -> Vec<String> {
-    let known = ["RWW", "RWR", "WWR", "WRW", "WWW", "conflict cycle", "replayable"];
+    let known = ["RWW", "RWR", "WWR", "WRW", "WWW", "conflict cycle", "deadlock", "replayable"];
     finding.badges.iter().filter(|badge| !known.contains(&badge.as_str())).cloned().collect()
 }
 

@@ -6,7 +6,7 @@ use super::{
     Card, Lane, Link, Node, Notice, Span, Status, Story, Variable, headline, short_variable,
     split_block,
 };
-use crate::model::{CheckFacts, TraceReport, Unreached};
+use crate::model::{CheckFacts, Fault, TraceReport, Unreached};
 use crate::scene::split_place;
 use crate::text::ellipsis;
 use crate::words;
@@ -27,6 +27,7 @@ pub fn story(unreached: &Unreached, number: u32, check: Option<&CheckFacts>) -> 
     let command = check.map_or_else(Vec::new, |check| check.command.clone());
     Story {
         number,
+        fault: Fault::Torn,
         status: Status::Predicted,
         pattern: unreached.pattern.clone(),
         kind: headline::name_of(&unreached.pattern),
@@ -156,6 +157,7 @@ pub fn undecided(trace: &TraceReport, number: u32) -> Story {
     let names: Vec<&str> = trace.checkers.iter().map(|checker| checker.name.as_str()).collect();
     Story {
         number,
+        fault: Fault::Torn,
         status: Status::Undecided,
         pattern: String::new(),
         kind: "No verdict",

@@ -21,6 +21,10 @@ pub enum Kind {
     Begin,
     Read,
     Write,
+    /// A lock of a deadlock: got, and kept.
+    Acquire,
+    /// The same: wanted, and never got.
+    Request,
     /// A lock, a fork, a call.
     Other,
     End,
@@ -150,6 +154,11 @@ fn gap(lane: usize, count: u64, noun: &str, why: &str) -> Row {
 
 /// The steps of the scene; without one, the operations and the ends of their blocks.
 fn steps(finding: &Finding) -> Vec<SceneStep> {
+    if finding.is_deadlock() && finding.transactions.is_empty() {
+        let mut steps = finding.waiting.clone();
+        steps.sort_by_key(|step| step.operation.at);
+        return steps;
+    }
     if let Some(scene) = &finding.scene {
         return scene.steps.clone();
     }
@@ -192,6 +201,8 @@ fn row(plot: &Plot<'_>, steps: &[SceneStep], index: usize, lane: usize) -> Row {
         Action::Write => Kind::Write,
         Action::Begin => Kind::Begin,
         Action::End => Kind::End,
+        Action::Acquire if plot.finding.is_deadlock() => Kind::Acquire,
+        Action::Request if plot.finding.is_deadlock() => Kind::Request,
         _ => Kind::Other,
     };
     let mut row = Row::new(kind, lane);
@@ -207,6 +218,12 @@ fn row(plot: &Plot<'_>, steps: &[SceneStep], index: usize, lane: usize) -> Row {
     if matches!(kind, Kind::Read | Kind::Write) {
         row.variable = plot.variable(&operation.target);
         row.value = operation.value.clone();
+    } else if matches!(kind, Kind::Acquire | Kind::Request) {
+        row.variable = plot.variable(&operation.target);
+        // Who holds it is what is to be known of a lock.
+        row.value = (kind == Kind::Acquire).then(|| operation.thread.clone());
+        let name = row.variable.map_or(&operation.target, |index| &plot.variables[index].name);
+        row.label.clone_from(name);
     } else if kind == Kind::Other {
         row.label = format!("{} {}", operation.action.verb(), short_variable(&operation.target));
     }

@@ -23,7 +23,7 @@ pub fn render(finding: &Finding, check: Option<&CheckFacts>, look: &Look) -> Str
         page.title("Why nobody can go on");
     } else {
         page.title("Why that is not atomic");
-        page.text(&meaning(&story));
+        page.text(&crate::story::meaning(finding).unwrap_or_else(|| meaning(&story)));
     }
     for sentence in &story.proof {
         page.text(sentence);

@@ -32,7 +32,13 @@ pub fn render(report: &Report) -> String {
 fn case(story: &Story) -> String {
     let class = if story.class.is_empty() { "untorn" } else { &story.class };
     // CI systems follow a case by its name: it must not change when another finding comes before it.
-    let of = story.variables.first().map_or_else(String::new, |v| format!(" of {}", v.name));
+    let pair = if story.pattern.len() == 4 { 2 } else { 1 };
+    let names: Vec<&str> = story.variables.iter().take(pair).map(|v| v.name.as_str()).collect();
+    let of = if names.is_empty() {
+        String::new()
+    } else {
+        format!(" of {}", crate::words::list(&names, pair))
+    };
     let name = match story.fault {
         Fault::Torn => format!("{} is atomic ({}{of})", story.block, story.kind.to_lowercase()),
         Fault::Deadlock => {

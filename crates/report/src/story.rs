@@ -9,6 +9,7 @@ mod evidence;
 mod fixes;
 mod headline;
 mod locks;
+mod pair;
 mod predicted;
 mod rows;
 mod sentences;
@@ -19,7 +20,7 @@ use serde::Serialize;
 use crate::model::{Fault, Finding, Report, Why};
 use crate::text::ellipsis;
 
-pub use deadlock::waits;
+pub use deadlock::{at as place_aside, waits};
 pub use fixes::Fix;
 pub use locks::names as lock_names;
 pub use rows::{Kind, Row};
@@ -110,7 +111,7 @@ pub struct Story {
     pub number: u32,
     pub fault: Fault,
     pub status: Status,
-    /// `RWW`, or empty.
+    /// `RWW`; of two variables `WRRW`; or empty.
     pub pattern: String,
     /// `Lost update`.
     pub kind: &'static str,
@@ -197,8 +198,8 @@ pub fn story(finding: &Finding, check: Option<&crate::model::CheckFacts>) -> Sto
         lanes: plot.lanes.clone(),
         variables: plot.variables.clone(),
         rips: rows::rips(&plot, &rows),
-        nodes: nodes(&plot),
-        links: links(&plot, &rows),
+        nodes: plot.pair().map_or_else(|| nodes(&plot), |pair| pair.nodes(&plot)),
+        links: plot.pair().map_or_else(|| links(&plot, &rows), |pair| pair.links(&rows)),
         proof: evidence::proof(&plot),
         orders,
         fixes: fixes::fixes(&plot),
@@ -271,6 +272,11 @@ impl<'a> Plot<'a> {
         }
     }
 
+    /// The four accesses of a pattern on two variables.
+    fn pair(&self) -> Option<pair::Pair<'a>> {
+        if self.pattern.len() == 4 { pair::find(self.finding) } else { None }
+    }
+
     /// The short name of the variable that the three accesses share.
     fn key_variable(&self) -> String {
         let name = self.three().map_or("", |[first, ..]| first.target.as_str());
@@ -315,6 +321,9 @@ fn pattern(finding: &Finding) -> (String, Vec<usize>) {
         };
         let letters: String = keys.iter().map(letter).collect();
         return (letters, keys);
+    }
+    if let Some(pair) = pair::find(finding) {
+        return (pair.letters(), pair.at.to_vec());
     }
     let mut keys: Vec<usize> = edges.iter().flat_map(|edge| [edge.from, edge.to]).collect();
     keys.sort_unstable();
@@ -374,6 +383,12 @@ fn links(plot: &Plot<'_>, rows: &[Row]) -> Vec<Link> {
         return [edge(a, b), edge(b, c)].iter().map(link).collect();
     }
     plot.finding.edges.iter().map(link).collect()
+}
+
+/// What is broken, in the words of this block and its variables, for somebody who has never seen it.
+pub fn meaning(finding: &Finding) -> Option<String> {
+    let plot = Plot::new(finding);
+    Some(plot.pair()?.meaning(&plot))
 }
 
 /// `com.acme.Account` and `withdraw`; a name without a dot is all method.

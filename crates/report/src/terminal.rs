@@ -168,6 +168,9 @@ fn mark(finding: &Finding, tear: Option<&Tear>, operation: usize) -> String {
             format!("← tears the block of {}", ellipsis(&plain(name), THREAD_COLUMNS))
         }
         Some(_) => "←".to_owned(),
+        None if tear.is_some_and(|tear| tear.target == operation) => {
+            words::harm(finding).map_or_else(String::new, |text| ellipsis(&plain(&text), 48))
+        }
         None => String::new(),
     }
 }

@@ -37,10 +37,11 @@ function why(story) {
 
 function ordersTable(story) {
   // Initials tell more than letters in a row, where they differ.
-  const initials = story.nodes.map((node) => [...node.name][0]?.toUpperCase() ?? "?");
+  const parts = story.orders.parts;
+  const initials = parts.map((node) => [...node.name][0]?.toUpperCase() ?? "?");
   const letter = (n) => (new Set(initials).size === initials.length ? initials[n] : String(n + 1));
-  const seal = (n) => h("span", { class: `seal ${story.nodes[n].lane === 0 ? "" : "lb"}`, "aria-hidden": "true" }, letter(n));
-  const name = (n) => story.nodes[n].name;
+  const seal = (n) => h("span", { class: `seal ${parts[n].lane === 0 ? "" : "lb"}`, "aria-hidden": "true" }, letter(n));
+  const name = (n) => parts[n].name;
   return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Serial orders" }, h("table", { class: "orders" },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Order tried"), story.orders.columns.map((c) => h("th", { scope: "col" }, c)))),
     h("tbody", {},

@@ -145,8 +145,8 @@ fn headline_of(plot: &Plot<'_>) -> Vec<Span> {
     }
 }
 
-/// `, LockOrder.java:18`, or nothing.
-fn at(operation: &Operation) -> String {
+/// ` (LockOrder.java:18)`, or nothing.
+pub fn at(operation: &Operation) -> String {
     if operation.place.is_empty() { String::new() } else { format!(" ({})", operation.place) }
 }
 
@@ -236,7 +236,7 @@ pub fn waits(step: &SceneStep) -> String {
         [] => String::new(),
         held => format!(" and holds {}", words::list(held, MOST_NAMED)),
     };
-    format!("{who} waits {what}{}{holds}", at(operation))
+    format!("{who} waits {what}{holds}")
 }
 
 fn proof(plot: &Plot<'_>) -> Vec<String> {
@@ -260,7 +260,8 @@ fn proof(plot: &Plot<'_>) -> Vec<String> {
                 .to_owned(),
         );
     }
-    out.extend(plot.finding.waiting.iter().map(|step| format!("{}.", waits(step))));
+    let waiting = plot.finding.waiting.iter();
+    out.extend(waiting.map(|step| format!("{}{}.", waits(step), at(&step.operation))));
     if out.is_empty() {
         out.push(
             "Every thread was blocked and nobody was left to wake one. Locks of java.util.concurrent are not recorded \

@@ -3,7 +3,7 @@
 use super::{FAINT, INTRUDER, Look, Row, TORN, paragraph, source, table};
 use crate::model::Finding;
 use crate::operation::Operation;
-use crate::story::{lock_names, waits};
+use crate::story::{lock_names, place_aside, waits};
 use crate::text::{ellipsis, plain};
 
 pub fn interleaving(finding: &Finding, look: &Look) -> String {
@@ -35,7 +35,8 @@ pub fn interleaving(finding: &Finding, look: &Look) -> String {
     }
     let mut out = table(&rows, look);
     for step in &finding.waiting {
-        out.push_str(&paragraph(&format!("{}.", waits(step)), look));
+        let text = format!("{}{}.", waits(step), place_aside(&step.operation));
+        out.push_str(&paragraph(&text, look));
     }
     if finding.transactions.is_empty() && finding.waiting.is_empty() {
         let text =

@@ -175,8 +175,10 @@ pub fn story(finding: &Finding, check: Option<&crate::model::CheckFacts>) -> Sto
     if finding.is_deadlock() {
         return deadlock::story(finding, check);
     }
-    let plot = Plot::new(finding);
-    let rows = rows::rows(&plot);
+    let mut plot = Plot::new(finding);
+    let mut rows = rows::rows(&plot);
+    let involved = plot.involved();
+    rows::drop_empty_lanes(&mut plot.lanes, &mut rows, involved);
     let orders = serial::orders(&plot);
     let refuted = finding.refuted().next();
     let block = refuted.or_else(|| finding.transactions.first()?.blocks.first());
@@ -252,6 +254,12 @@ impl<'a> Plot<'a> {
         let variables = variables(finding);
         let (pattern, keys) = pattern(finding);
         Self { finding, lanes, variables, pattern, keys }
+    }
+
+    /// Lanes of the cycle; the others come behind them.
+    fn involved(&self) -> usize {
+        let own = |lane: &&Lane| self.finding.transactions.iter().any(|t| t.thread == lane.name);
+        self.lanes.iter().filter(own).count()
     }
 
     fn lane(&self, thread: &str) -> Option<usize> {

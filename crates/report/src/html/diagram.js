@@ -120,7 +120,7 @@ function drawMemory(story, g, marks) {
       out.push(s("rect", { x, y: from, width: w, height: to - from, rx: 4, fill: "var(--surface)", stroke: "var(--line2)" }));
       if (writer !== null) out.push(s("rect", { x: writer === 0 ? x : x + w - 4, y: from, width: 4, height: to - from, fill: `var(--${side(writer)})` }));
       const text = value ?? "?";
-      out.push(s("text", { x: x + w / 2, y: from + 18, "text-anchor": "middle", "font-family": MONO, "font-size": text.length > 5 ? 12 : 14, "font-weight": 600, fill: "var(--ink)" }, isDeadlock(story) ? fit(text, w - 12, "600 12px mono") : cut(text, 6), s("title", {}, text)));
+      out.push(s("text", { x: x + w / 2, y: from + 18, "text-anchor": "middle", "font-family": MONO, "font-size": text.length > 4 || isDeadlock(story) ? 12 : 14, "font-weight": 600, fill: "var(--ink)" }, isDeadlock(story) ? fitEnd(text, w - 12, "600 12px mono") : cut(text, 6), s("title", {}, text)));
       if (lost && to - from > 30) marks.lost.push(s("text", { x: x + w / 2, y: to - 6, stroke: "var(--surface)", "stroke-width": 4, "paint-order": "stroke", "text-anchor": "middle", "font-size": 11.5, "font-weight": 700, fill: "var(--tear)" }, "lost"));
     };
     story.rows.forEach((row, i) => {

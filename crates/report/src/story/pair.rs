@@ -222,16 +222,18 @@ impl Pair<'_> {
 
     /// The two parties; single accesses of the other thread are one of them.
     pub fn nodes(&self, plot: &Plot<'_>) -> Vec<Node> {
-        let node = |operation: &Operation| {
-            let own = operation.transaction.and_then(|own| plot.finding.transactions.get(own));
-            let block = own.and_then(|own| own.blocks.first());
-            Node {
-                name: operation.thread.clone(),
-                block: block.map_or("", |block| split_block(&block.name).1).to_owned(),
-                lane: plot.lane(&operation.thread).unwrap_or(0),
-            }
+        let block = |operation: &Operation| {
+            let own = plot.finding.transactions.get(operation.transaction?)?;
+            own.blocks.first().map(|block| split_block(&block.name).1.to_owned())
         };
-        vec![node(self.torn[0]), node(self.other[0])]
+        let node = |accesses: [&Operation; 2]| {
+            let mut blocks: Vec<String> = accesses.into_iter().filter_map(block).collect();
+            blocks.dedup();
+            let thread = &accesses[0].thread;
+            let lane = plot.lane(thread).unwrap_or(0);
+            Node { name: thread.clone(), block: blocks.join(", "), lane }
+        };
+        vec![node(self.torn), node(self.other)]
     }
 
     pub fn links(&self, rows: &[Row]) -> Vec<Link> {

@@ -150,8 +150,9 @@ impl Play<'_> {
 /// The transactions by name; single accesses of one thread are told apart by their variable.
 fn parts(plot: &Plot<'_>, play: &Play<'_>) -> Vec<Node> {
     let part = |(node, own): (usize, &crate::Transaction)| {
-        let access = play.accesses.iter().find(|access| access.node == node);
-        let lone = access.filter(|_| own.blocks.is_empty() && plot.variables.len() > 1);
+        let mut accesses = play.accesses.iter().filter(|access| access.node == node);
+        let first = accesses.next().filter(|_| accesses.next().is_none());
+        let lone = first.filter(|_| own.blocks.is_empty() && plot.variables.len() > 1);
         Node {
             name: match lone {
                 Some(access) => {

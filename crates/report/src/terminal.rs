@@ -7,7 +7,8 @@ use anstyle::{AnsiColor, Style};
 use crate::model::{Alarm, Finding, Tear};
 use crate::operation::Operation;
 use crate::scene::{line_at, split_place};
-use crate::text::{ellipsis, pad, plain, tail_ellipsis, width, wrap};
+use crate::story::story;
+use crate::text::{ellipsis, middle_ellipsis, pad, plain, tail_ellipsis, width, wrap};
 use crate::words;
 
 /// How to show it.
@@ -71,8 +72,19 @@ pub fn finding(finding: &Finding, look: &Look) -> String {
 fn proof(finding: &Finding, look: &Look) -> String {
     let values = finding.evidence.iter().flat_map(|evidence| &evidence.values);
     let mut proof: Vec<String> = values.cloned().collect();
+    let story = story(finding, None);
+    // Orders that were played through say it in a line; how it follows from the values is for who asks.
+    let orders = story.orders.filter(|orders| orders.is_refuted() && !look.verbose);
+    if let Some(orders) = orders.filter(|_| !proof.is_empty()) {
+        let blocks = words::count(orders.parts.len() as u64, "block");
+        let tried = orders.orders.len();
+        proof = vec![format!("no serial order of the {blocks} gives these values ({tried} tried)")];
+    }
     if proof.is_empty() || look.verbose {
         proof.push(words::cycle(finding));
+    }
+    if story.pattern.len() == 4 {
+        proof.insert(0, story.headline.iter().map(|span| span.text.as_str()).collect());
     }
     proof.extend(words::blame(finding));
     proof.iter().map(|sentence| paragraph(sentence, look)).collect()
@@ -97,13 +109,11 @@ fn head(finding: &Finding, look: &Look) -> String {
     // The first word of the line says so already.
     let badges: Vec<&str> = badges.into_iter().filter(|badge| *badge != what).collect();
     let badges = format!("[{}]", plain(&badges.join(" · ")));
-    let gap = look.width.saturating_sub(width(&title) + width(&badges)).max(2);
-    format!(
-        "{}{}{}\n",
-        paint(&title, HEADLINE, look),
-        " ".repeat(gap.min(80)),
-        paint(&badges, FAINT, look)
-    )
+    let (shown, labels) = (paint(&title, HEADLINE, look), paint(&badges, FAINT, look));
+    match look.width.checked_sub(width(&title) + width(&badges)).filter(|gap| *gap >= 2) {
+        Some(gap) => format!("{shown}{}{labels}\n", " ".repeat(gap.min(80))),
+        None => format!("{shown}\n  {labels}\n"),
+    }
 }
 
 /// One line of the interleaving.
@@ -175,13 +185,30 @@ fn mark(finding: &Finding, tear: Option<&Tear>, operation: usize) -> String {
     }
 }
 
+/// The columns of thread, place and object, taken from the places first if there is too little room.
+fn columns(room: usize, wanted: [usize; 3]) -> [usize; 3] {
+    let mut columns = wanted;
+    for (column, least) in [(1, 20), (2, 24), (0, 10)] {
+        let excess = columns.iter().sum::<usize>().saturating_sub(room);
+        columns[column] -= excess.min(columns[column].saturating_sub(least));
+    }
+    columns
+}
+
 fn table(rows: &[Row], look: &Look) -> String {
     let widest = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
     let at = widest(&|row| words::number(row.at).len());
-    let thread = widest(&|row| width(&row.thread));
-    let place = widest(&|row| width(&row.place));
     let verb = widest(&|row| row.verb.len());
-    let object = widest(&|row| width(&row.object));
+    let numbers = if look.verbose { at + 2 } else { 0 };
+    let room = look.width.saturating_sub(numbers + verb + 7);
+    let [thread, place, object] = columns(
+        room,
+        [
+            widest(&|row| width(&row.thread)),
+            widest(&|row| width(&row.place)),
+            widest(&|row| width(&row.object)),
+        ],
+    );
     let mut out = String::new();
     for (index, row) in rows.iter().enumerate() {
         let mut line = "  ".to_owned();
@@ -191,22 +218,26 @@ fn table(rows: &[Row], look: &Look) -> String {
             line.push_str(&format!("{}  ", paint(&number, FAINT, look)));
             columns += at + 2;
         }
-        line.push_str(&paint(&pad(&row.thread, thread), row.thread_style, look));
+        let name = pad(&ellipsis(&row.thread, thread), thread);
+        line.push_str(&paint(&name, row.thread_style, look));
         columns += thread;
         if place > 0 {
-            line.push_str(&format!("  {}", paint(&pad(&row.place, place), FAINT, look)));
+            let shown = pad(&tail_ellipsis(&row.place, place), place);
+            line.push_str(&format!("  {}", paint(&shown, FAINT, look)));
             columns += 2 + place;
         }
         columns += 3 + verb;
         let indent = columns;
-        let words = format!("{}{}", pad(row.verb, verb + 1), row.object);
+        // Of a name and its value both ends matter.
+        let target = middle_ellipsis(&row.object, object);
+        let words = format!("{}{target}", pad(row.verb, verb + 1));
         line.push_str(&format!("  {}", paint(&words, if row.faint { FAINT } else { PLAIN }, look)));
-        columns += width(&row.object).max(object);
+        columns += object;
         let mark = paint(&row.mark, TEAR, look);
         if row.mark.is_empty() {
             out.push_str(&format!("{line}\n"));
         } else if columns + 3 + width(&row.mark) <= look.width {
-            let gap = object.saturating_sub(width(&row.object)) + 3;
+            let gap = object.saturating_sub(width(&target)) + 3;
             out.push_str(&format!("{line}{}{mark}\n", " ".repeat(gap)));
         } else {
             out.push_str(&format!("{line}\n{}{mark}\n", " ".repeat(indent.min(look.width / 2))));
@@ -214,7 +245,7 @@ fn table(rows: &[Row], look: &Look) -> String {
         // Who does the same at the same place needs no second copy of the line.
         let is_new = rows[..index].iter().all(|before| before.place != row.place);
         if let Some(text) = row.source.as_ref().filter(|_| is_new) {
-            let indent = if look.verbose { at + 2 } else { 0 } + thread + 4;
+            let indent = numbers + thread + 4;
             let room = look.width.saturating_sub(indent + 2).max(20);
             let text = format!("│ {}", ellipsis(text, room));
             out.push_str(&format!("{}{}\n", " ".repeat(indent), paint(&text, FAINT, look)));

@@ -40,6 +40,13 @@ pub struct Cell {
     pub differs: bool,
 }
 
+impl SerialOrders {
+    /// No order gives what was observed.
+    pub fn is_refuted(&self) -> bool {
+        self.orders.iter().all(|order| order.cells.iter().any(|cell| cell.differs))
+    }
+}
+
 struct Access<'a> {
     node: usize,
     variable: usize,

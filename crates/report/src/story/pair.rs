@@ -77,6 +77,17 @@ impl Pair<'_> {
         write.value.is_some() && write.value == read.value
     }
 
+    /// Nobody else wrote in between: what was read after a write is what was written.
+    fn is_direct(&self) -> bool {
+        let ([a1, a2], [b1, b2]) = (self.torn, self.other);
+        let fits = |before: &Operation, after: &Operation| {
+            (letter(before), letter(after)) != ('W', 'R')
+                || before.value.is_none()
+                || before.value == after.value
+        };
+        fits(a1, b1) && fits(b2, a2)
+    }
+
     pub fn headline(&self, plot: &Plot<'_>) -> Vec<Span> {
         let lane = |operation: &Operation| Span {
             text: ellipsis(&operation.thread, 40),
@@ -87,6 +98,12 @@ impl Pair<'_> {
         let [x, y] = self.names();
         let method = ellipsis(plot.lanes.first().map_or("", |lane| &lane.block), 40);
         match self.letters().as_str() {
+            _ if !self.is_direct() => vec![
+                lane(b),
+                text(format!(" accessed {x} and {y} between the accesses of ")),
+                lane(a),
+                text(": no order of the two explains both.".to_owned()),
+            ],
             "WRRW" => vec![
                 lane(b),
                 text(format!(" saw the new {x}{} and the old {y}{}: ", aside(b), aside(b2))),

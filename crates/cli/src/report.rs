@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use untorn_report::model::Report;
 use untorn_report::words::count;
@@ -15,6 +16,9 @@ use crate::console::{Console, Volume};
 use crate::exit::{Exit, Failure, Result};
 use crate::files::{is_dash, write_text};
 use crate::sources::{Library, jdk_sources};
+
+/// How long an opener may take to say that it cannot.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A report from a file.
 fn read(path: &Path) -> Result<Report> {
@@ -38,6 +42,10 @@ pub fn run(args: &ReportArgs) -> Result<Exit> {
         None => None,
     };
     let outputs = outputs(args);
+    if args.open && args.html.as_deref().is_some_and(is_dash) {
+        return Err(Failure::input("standard output cannot be opened")
+            .way_out("name a file with --html, or leave it out"));
+    }
     let dashes = outputs.iter().filter(|(path, _)| is_dash(path)).count();
     if dashes > 1 {
         return Err(Failure::input("`-` was given twice: only one form can go to standard output"));
@@ -111,19 +119,31 @@ fn found(report: &Report) -> String {
     }
 }
 
-/// Hands the page to the system's browser.
+/// Hands the page to the system's browser. An opener ends at once if it cannot; one that is still there is the browser.
 fn open(page: &Path) -> Result<()> {
     let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    let started = Command::new(opener)
-        .arg(page)
+    let page = std::path::absolute(page).unwrap_or_else(|_| page.to_owned());
+    let fail = |error: String| {
+        Failure::run(format!("cannot open a browser: {opener}: {error}"))
+            .way_out(format!("the page is {}", page.display()))
+    };
+    let mut child = Command::new(opener)
+        .arg(&page)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .spawn();
-    started.map(|_| ()).map_err(|error| {
-        Failure::run(format!("cannot open a browser: {opener}: {error}"))
-            .way_out(format!("the page is {}", page.display()))
-    })
+        .spawn()
+        .map_err(|error| fail(error.to_string()))?;
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => return Err(fail(status.to_string())),
+            Ok(None) => std::thread::sleep(Duration::from_millis(20)),
+            Err(error) => return Err(fail(error.to_string())),
+        }
+    }
+    Ok(())
 }
 
 pub fn run_explain(args: &ExplainArgs) -> Result<Exit> {

@@ -153,7 +153,7 @@ function drawSwitches(story, g) {
         s("path", { d: `M${x2 + d * 2} ${y}l${d * 6}-3v6z`, fill: "var(--ctl)" }));
       if (!g.narrow) {
         const left = row.lane === 0;
-        const room = left ? x2 - g.box(0)[0] - 14 : g.box(row.lane)[1] - x2 - 12;
+        const room = (left ? x2 - g.box(0)[0] - 14 : g.box(row.lane)[1] - x2 - 12) - (isDeadlock(story) ? 10 : 0);
         out.push(s("text", { x: left ? x2 - 7 : x2 + 8, y: y - 4, "text-anchor": left ? "end" : "start", "font-size": 11, fill: "var(--ink3)" }, fit(widthOf(row.label, "400 11px") > room ? row.label.replace("switch to ", "to ") : row.label, room, "400 11px")));
       }
     }
@@ -205,7 +205,8 @@ function drawAside(g, row, at) {
     out.push(s("rect", { x: bx, y: y - 13, width: 6, height: 26, rx: 1.5, fill: "url(#hatch)", stroke: "var(--ink2)", "stroke-width": .8 }));
   }
   const tx = edge + (left ? -1 : 1) * (locked ? 10 : 0);
-  const [x1, x2] = g.box(row.lane), room = left ? tx - x1 - 4 : x2 - tx - 4;
+  // The bar of a lock that is held for ever stands at the edge.
+  const [x1, x2] = g.box(row.lane), room = (left ? tx - x1 - 4 : x2 - tx - 4) - (lock ? 10 : 0);
   const line = (row.place || "").match(/:(\d+)$/);
   const long = !g.narrow && line && widthOf(`line ${line[1]}`, "400 11.5px") <= room;
   const where = line ? (long ? "line " : "L") + line[1] : row.place || "";
@@ -277,7 +278,7 @@ function drawHead(story, g) {
   });
   const middle = g.trackX(0) + (g.mem - 8) / 2;
   if (g.shown.length) out.push(s("text", { x: middle, y: 15, "text-anchor": "middle", "font-size": 11.5, fill: "var(--ink2)" }, isDeadlock(story) ? "locks" : g.narrow ? "memory" : "shared memory"));
-  g.shown.forEach((v, t) => out.push(s("text", { x: g.trackX(t) + (g.track - 8) / 2, y: 31, "text-anchor": "middle", "font-size": 12, "font-family": MONO, fill: "var(--ink)" }, fit(story.variables[v].name, g.shown.length > 1 ? g.track - 6 : g.track + 26, "400 12px mono"), s("title", {}, story.variables[v].full))));
+  g.shown.forEach((v, t) => out.push(s("text", { x: g.trackX(t) + (g.track - 8) / 2, y: 31, "text-anchor": "middle", "font-size": 12, "font-family": MONO, fill: "var(--ink)" }, g.shown.length > 1 ? fitEnd(story.variables[v].name, g.track - 6, "400 12px mono") : fit(story.variables[v].name, g.track + 26, "400 12px mono"), s("title", {}, story.variables[v].full))));
   return out;
 }
 

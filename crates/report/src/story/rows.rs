@@ -6,7 +6,7 @@ use super::{Plot, Rip, sentences, short_value, short_variable};
 use crate::model::{Finding, SceneStep};
 use crate::operation::{Action, Operation};
 use crate::scene::split_place;
-use crate::text::ellipsis;
+use crate::text::{ellipsis, tail_ellipsis};
 
 /// Fewer hidden events than this are not worth a row.
 const FEWEST_HIDDEN: u64 = 12;
@@ -349,7 +349,8 @@ fn belief(before: &[Row], intruder: &Row, variables: &[String]) -> String {
     };
     let last = before.iter().rev().find(same);
     let name = intruder.variable.and_then(|index| variables.get(index)).map_or("", String::as_str);
-    let name = ellipsis(name, 14);
+    // Elements of one array differ at the end.
+    let name = if name.ends_with(']') { tail_ellipsis(name, 10) } else { ellipsis(name, 14) };
     match (last, intruder.kind) {
         (Some(_), Kind::Read) => "not finished yet".to_owned(),
         (Some(row), _) => match short_value(row.value.as_deref()) {

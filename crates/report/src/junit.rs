@@ -44,6 +44,9 @@ fn case(story: &Story) -> String {
         Fault::Deadlock => {
             let mut blocks: Vec<&str> = story.nodes.iter().map(|n| n.block.as_str()).collect();
             blocks.dedup();
+            if blocks.is_empty() {
+                blocks.push("the program");
+            }
             format!("{} does not deadlock", crate::words::list(&blocks, 4))
         }
     };

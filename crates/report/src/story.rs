@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::model::{Fault, Finding, Report, Why};
 use crate::text::ellipsis;
 
-pub use deadlock::{at as place_aside, waits};
+pub use deadlock::{at as place_aside, waits, where_stacks_are};
 pub use fixes::Fix;
 pub use locks::names as lock_names;
 pub use rows::{Kind, Row};

@@ -22,7 +22,11 @@ pub fn story(finding: &Finding, check: Option<&CheckFacts>) -> Story {
     if finding.transactions.is_empty() {
         plot.lanes = finding.waiting.iter().take(super::MOST_LANES).map(lane_of).collect();
     }
-    let rows = rows::rows(&plot);
+    let mut rows = rows::rows(&plot);
+    if plot.lanes.is_empty() {
+        // The end alone is no picture.
+        rows.clear();
+    }
     let nodes = finding.transactions.iter().map(|own| Node {
         name: own.thread.clone(),
         block: own.blocks.first().map_or("", |block| split_block(&block.name).1).to_owned(),
@@ -119,9 +123,10 @@ fn headline_of(plot: &Plot<'_>) -> Vec<Span> {
     let text = |words: &str| Span { text: words.to_owned(), lane: None };
     let count = plot.finding.transactions.len();
     match count {
-        0 => vec![text(
-            "No thread can go on, and no circle of locks is to blame: what they wait for never comes.",
-        )],
+        0 if plot.finding.waiting.is_empty() => {
+            vec![text("No thread can go on; what they wait for is not in the trace.")]
+        }
+        0 => vec![text("No thread can go on: what they wait for never comes.")],
         2 => vec![
             lane(0),
             text(" and "),
@@ -166,9 +171,6 @@ fn dek(plot: &Plot<'_>) -> String {
         ));
     } else if !parts.is_empty() {
         out.push("Nobody gives back what he has before he gets what he wants.".to_owned());
-    }
-    if plot.finding.waiting.is_empty() && parts.is_empty() {
-        out.push("The trace does not show what they wait for.".to_owned());
     }
     out.join(" ")
 }
@@ -263,13 +265,21 @@ fn proof(plot: &Plot<'_>) -> Vec<String> {
     let waiting = plot.finding.waiting.iter();
     out.extend(waiting.map(|step| format!("{}{}.", waits(step), at(&step.operation))));
     if out.is_empty() {
-        out.push(
-            "Every thread was blocked and nobody was left to wake one. Locks of java.util.concurrent are not recorded \
-             as locks, so the trace cannot say who waits for whom; the output of the run has the stacks."
-                .to_owned(),
-        );
+        out.push("Every thread was blocked, and nobody was left to wake one.".to_owned());
+        out.push(format!(
+            "Locks of java.util.concurrent are not recorded as locks, so nobody can say here who waits for whom. {}",
+            where_stacks_are(plot.finding)
+        ));
     }
     out
+}
+
+/// The recorder notes the stacks of all threads when nobody can go on.
+pub fn where_stacks_are(finding: &Finding) -> String {
+    match &finding.evidence {
+        Some(evidence) => format!("`untorn trace info {}` shows the stacks.", evidence.trace),
+        None => "The notes of the trace have the stacks.".to_owned(),
+    }
 }
 
 fn place(operation: &Operation) -> &str {

@@ -90,8 +90,13 @@ pub fn evidence(plot: &Plot<'_>, check: Option<&CheckFacts>) -> Vec<(String, Str
             other => other.to_owned(),
         });
         if let Some(preemptions) = evidence.preemptions {
-            let times = words::times(preemptions);
-            row("Schedule", format!("stops a thread that could go on {times}"));
+            row(
+                "Schedule",
+                match preemptions {
+                    0 => "stops no thread that could go on".to_owned(),
+                    some => format!("stops a thread that could go on {}", words::times(some)),
+                },
+            );
         }
         row("Trace", evidence.trace.clone());
     }

@@ -3,7 +3,7 @@
 use super::{FAINT, INTRUDER, Look, Row, TORN, paragraph, source, table};
 use crate::model::Finding;
 use crate::operation::Operation;
-use crate::story::{lock_names, place_aside, waits};
+use crate::story::{lock_names, place_aside, waits, where_stacks_are};
 use crate::text::{ellipsis, plain};
 
 pub fn interleaving(finding: &Finding, look: &Look) -> String {
@@ -39,9 +39,8 @@ pub fn interleaving(finding: &Finding, look: &Look) -> String {
         out.push_str(&paragraph(&text, look));
     }
     if finding.transactions.is_empty() && finding.waiting.is_empty() {
-        let text =
-            "The trace does not show what they wait for; the output of the run has the stacks.";
-        out.push_str(&super::paint(&paragraph(text, look), FAINT, look));
+        let text = format!("What they wait for is not in the trace. {}", where_stacks_are(finding));
+        out.push_str(&super::paint(&paragraph(&text, look), FAINT, look));
     }
     out
 }

@@ -117,7 +117,7 @@ impl Chase<'_> {
         (found.judged, found.run, found.tables) = (judged, run.number, run.tables);
         found.preemptions = run.ran.preemptions;
         let is_needed = self.outcome.findings.iter().any(|other| other.trace == old)
-            || self.outcome.deadlocked.contains(&old);
+            || self.outcome.deadlocked.iter().any(|stuck| stuck.trace == old);
         if !is_needed {
             forget(&old);
         }

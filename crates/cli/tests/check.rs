@@ -308,7 +308,7 @@ fn the_schedule_that_is_kept_is_a_simple_one() {
         report(&out)["findings"][0]["evidence"]["preemptions"].as_u64().expect("a number")
     };
     let (without, with) = (preemptions("0"), preemptions("12"));
-    assert!(with <= 2 && with < without, "{without} preemptions became {with}");
+    assert!(with <= 3 && with < without, "{without} preemptions became {with}");
 }
 
 /// Every method is taken to be atomic: what is torn inside of a torn method is found when that is out of the way.

@@ -33,7 +33,7 @@ impl Chase<'_> {
                 continue;
             }
             let Some(instance) = accesses.find(&key) else { continue };
-            let judged = may_be_violation(&key, &effects)
+            let judged = may_be_violation(run, &key, &instance, &effects)
                 .then(|| judge(run, &key, &instance, &effects))
                 .filter(|judged| judged.is_violation(&key));
             let Some(judged) = judged else {

@@ -23,8 +23,9 @@ use crate::instance::Accesses;
 use crate::runner::How;
 use crate::verify::{Judged, judge};
 
-/// One switch away from a block and, if the other thread does not end by itself, one back: nothing is simpler.
-const FEWEST: u64 = 2;
+/// One switch away from a block, one back if the other thread does not end by itself, and one because somebody had to
+/// be first: hardly anything is simpler.
+const FEWEST: u64 = 3;
 
 impl Chase<'_> {
     pub(super) fn could_be_simpler(&self) -> bool {

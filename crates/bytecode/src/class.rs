@@ -279,6 +279,23 @@ impl<'a> ClassFile<'a> {
         self.pool.utf8(index).ok()
     }
 
+    /// A bootstrap method: the constant that is its handle, and those that are its arguments.
+    pub fn bootstrap_method(&self, number: u16) -> Option<(u16, Vec<u16>)> {
+        let attribute = self.attributes.find(&self.pool, "BootstrapMethods")?;
+        let mut cursor = Cursor::new(attribute.content, "BootstrapMethods");
+        let count = cursor.u16().ok()?;
+        for at in 0..count {
+            let (handle, arguments) = (cursor.u16().ok()?, cursor.u16().ok()?);
+            let bytes = cursor.take(usize::from(arguments) * 2).ok()?;
+            if at == number {
+                let numbers =
+                    bytes.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
+                return Some((handle, numbers.collect()));
+            }
+        }
+        None
+    }
+
     pub const fn pool(&self) -> &Pool<'a> {
         &self.pool
     }

@@ -123,6 +123,11 @@ impl Image {
         Ok(Self { bytes, slots, locations: locations_at..strings_at, strings: strings_at..end })
     }
 
+    /// The whole file; the contents of resources are parts of it.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// All files of the image, in no particular order.
     pub fn resources(&self) -> impl Iterator<Item = Result<Resource<'_>, ImageError>> {
         let offsets_at = HEADER_SIZE + self.slots * 4;

@@ -211,6 +211,25 @@ impl<'a> Pool<'a> {
         }
     }
 
+    /// Which bootstrap method links a dynamic call site or constant: an index into the attribute
+    /// `BootstrapMethods` of the class.
+    pub fn bootstrap(&self, index: u16) -> Result<u16, ClassError> {
+        match self.pair(index, "a dynamic call site")? {
+            (Tag::InvokeDynamic | Tag::Dynamic, bootstrap, _) => Ok(bootstrap),
+            _ => Err(ClassError::Constant { index, wanted: "a dynamic call site" }),
+        }
+    }
+
+    /// The kind of a method handle (JVMS table 5.4.3.5-A) and the field or method behind it.
+    pub fn method_handle(&self, index: u16) -> Result<(u8, Member<'a>), ClassError> {
+        match self.entry(index) {
+            Some((Tag::MethodHandle, payload)) => {
+                Ok((payload.first().copied().unwrap_or_default(), self.member(u16_at(payload, 1))?))
+            }
+            _ => Err(ClassError::Constant { index, wanted: "a method handle" }),
+        }
+    }
+
     /// The first two 16-bit numbers of a constant; the second is 0 where there is only one.
     fn pair(&self, index: u16, wanted: &'static str) -> Result<(Tag, u16, u16), ClassError> {
         let (tag, payload) = self.entry(index).ok_or(ClassError::Constant { index, wanted })?;

@@ -68,6 +68,8 @@ fn read(class: &ClassFile<'_>) {
     for index in (0..=count).chain([u16::MAX]) {
         let _ = (pool.tag(index), pool.utf8(index), pool.class(index), pool.string(index));
         let _ = (pool.name_and_type(index), pool.member(index), pool.dynamic(index));
+        let _ =
+            (pool.method_handle(index), pool.bootstrap(index).map(|n| class.bootstrap_method(n)));
     }
     let _ = (class.super_name(), class.source_file(), class.interfaces().count());
     for method in class.methods() {

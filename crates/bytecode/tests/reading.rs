@@ -200,3 +200,27 @@ fn what_is_no_class_says_so() {
     longer.push(0);
     assert_eq!(error(&longer), ClassError::Trailing(1));
 }
+
+/// Every dynamic call site of the JDK names a bootstrap method, whose handle can be read.
+#[test]
+fn dynamic_call_sites_know_their_bootstrap_methods() {
+    let image = common::jdk_image();
+    let mut lambdas = 0;
+    for resource in image.classes() {
+        let bytes = resource.expect("the JDK's image is sound").bytes;
+        let class = ClassFile::parse(bytes).expect("the JDK's classes are well-formed");
+        let pool = class.pool();
+        let sites = (0..pool.count()).filter(|&at| pool.tag(at) == Some(Tag::InvokeDynamic));
+        for site in sites {
+            let number = pool.bootstrap(site).expect("a call site");
+            let (handle, arguments) = class.bootstrap_method(number).expect("it is listed");
+            let (kind, factory) = pool.method_handle(handle).expect("a handle");
+            assert_eq!(kind, 6, "{} is not static", factory.name);
+            if factory.class == "java/lang/invoke/LambdaMetafactory" {
+                pool.method_handle(arguments[1]).expect("what the lambda runs");
+                lambdas += 1;
+            }
+        }
+    }
+    assert!(lambdas > 1000, "{lambdas}");
+}

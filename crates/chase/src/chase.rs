@@ -37,7 +37,7 @@ use crate::target::{Key, Order, Target, Unreached};
 use crate::verify::Values;
 
 pub use options::{Only, Options, Shard};
-pub use outcome::{ChaseError, Finding, News, Outcome};
+pub use outcome::{ChaseError, Deadlock, Finding, News, Outcome};
 
 /// The policies that undirected runs take in turn.
 const EXPLORERS: [&str; 3] = ["pos", "random", "pct"];

@@ -15,13 +15,15 @@ mod prophet;
 mod runner;
 mod steer;
 mod strategy;
+mod stuck;
 mod target;
 mod verify;
 
-pub use chase::{Chase, ChaseError, Finding, News, Only, Options, Outcome, Shard};
+pub use chase::{Chase, ChaseError, Deadlock, Finding, News, Only, Options, Outcome, Shard};
 pub use effects::Effect;
 pub use evidence::{EvidenceError, Run};
 pub use runner::{Ended, Followed, How, Ran, Runner, RunnerError};
 pub use strategy::{Judge, Planning, Strategy, Undirected};
+pub use stuck::{Held, Mark, Stuck, Waiting};
 pub use target::{Key, Shape, Target, Unreached};
 pub use verify::{Judged, Values};

@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 use untorn_predict::{At, Goal, Plan as Order};
 use untorn_schedule::{Place, Plan, PlanStep, PlanThread};
-use untorn_trace::{Op, SiteId, ThreadId};
+use untorn_trace::{Access, Op, SiteId, ThreadId};
 
 use crate::evidence::Run;
 use crate::instance::Instance;
@@ -44,6 +44,9 @@ pub(crate) fn plan(run: &Run, lead: &Lead, order: &Order) -> Option<Plan> {
         // A release needs no step: who waits for the lock lets its owner run that far. And a method that holds
         // one has several places that release it.
         if !matches!(event.op, Op::Read { .. } | Op::Write { .. } | Op::Acquire { .. }) {
+            continue;
+        }
+        if is_same_arrival(run, at) {
             continue;
         }
         let occurrence = arrivals.come(run, at);
@@ -97,6 +100,20 @@ pub(crate) fn recipes(run: &Run, instance: &Instance) -> Vec<Plan> {
     bare.into_iter().chain(plan(run, &lead, &order)).collect()
 }
 
+/// A call that changes what a map holds for a key changes what it holds at all: two updates, and the thread came
+/// there once.
+fn is_same_arrival(run: &Run, at: At) -> bool {
+    let event = run.history.event(at);
+    let (Op::Read { var, .. } | Op::Write { var, .. }) = event.op else { return false };
+    let before = |at: At| run.history.previous(at).map(|before| run.history.event(before));
+    let first = run.history.first_half(at).unwrap_or(at);
+    let Some(previous) = before(first).filter(|previous| previous.site == event.site) else {
+        return false;
+    };
+    let Op::Write { var: other, access: Access::Update, .. } = previous.op else { return false };
+    other != var && run.tables.var_name(var).ends_with(".contents")
+}
+
 fn single(run: &Run, wanted: At) -> Option<PlanStep> {
     // Nobody can be stopped between the halves of an update: its read stands for both.
     let wanted = run.history.first_half(wanted).unwrap_or(wanted);
@@ -105,7 +122,8 @@ fn single(run: &Run, wanted: At) -> Option<PlanStep> {
     let own = run.history.of_thread(event.thread);
     let same = own[..=run.history.nth(wanted) as usize].iter().filter(|&&at| {
         let other = run.history.event(at);
-        other.site == event.site && other.op.code() == event.op.code()
+        let is_alike = other.site == event.site && other.op.code() == event.op.code();
+        is_alike && !is_same_arrival(run, at)
     });
     Some(step(event.thread, place, same.count() as u32))
 }

@@ -43,6 +43,8 @@ pub struct Judged {
     pub events: Vec<Event>,
     /// The conflict cycle that the instance makes.
     pub cycle: Violation,
+    /// An update was lost, or something is visible.
+    pub is_harmful: bool,
     /// The block around what came between, whether or not it counts in `events`.
     pub intruder: Option<LabelId>,
 }
@@ -54,7 +56,7 @@ impl Judged {
     /// on purpose: there something must be visible as well.
     pub fn is_violation(&self, key: &Key) -> bool {
         let by_values = matches!(self.values, Values::NotAtomic { .. });
-        key.origin == Origin::Declared || (by_values && may_be_violation(key, &self.effects))
+        key.origin == Origin::Declared || (by_values && self.is_harmful)
     }
 
     /// How much it proves: more is better.
@@ -67,11 +69,27 @@ impl Judged {
 /// A block by what it is called.
 type Named<'r> = (Origin, &'r str);
 
-/// Whether an instance of this kind can be called a violation at all, with these effects.
-pub(crate) fn may_be_violation(key: &Key, effects: &[Effect]) -> bool {
-    let by_values_alone =
-        matches!(key.shape, Shape::One(Pattern::ReadWriteWrite)) && !key.is_collection();
-    key.origin == Origin::Declared || by_values_alone || !effects.is_empty()
+/// Whether an instance can be called a violation at all, with these effects.
+pub(crate) fn may_be_violation(
+    run: &Run,
+    key: &Key,
+    instance: &Instance,
+    effects: &[Effect],
+) -> bool {
+    key.origin == Origin::Declared || !effects.is_empty() || is_lost_update(run, key, instance)
+}
+
+/// A write that rests on a value that was no longer there. Who looked once more before it wrote knew what it
+/// overwrote: a hint that is checked again under a lock is no lost update.
+fn is_lost_update(run: &Run, key: &Key, instance: &Instance) -> bool {
+    let is_kind = matches!(key.shape, Shape::One(Pattern::ReadWriteWrite)) && !key.is_collection();
+    let ([_, write], [_, intruder]) = (instance.own, instance.other);
+    let history = &run.history;
+    let (thread, var) = (history.event(write).thread, VarId(history.event(write).op.target()));
+    let reads = history.reads(var);
+    let from = reads.partition_point(|&at| at < intruder);
+    let mut between = reads[from..].iter().take_while(|&&at| at < write);
+    is_kind && !between.any(|&at| history.event(at).thread == thread)
 }
 
 pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, effects: &[Effect]) -> Judged {
@@ -93,6 +111,7 @@ pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, effects: &[Effect
     let intruder = run.block_around_both(instance.other);
     Judged {
         values,
+        is_harmful: may_be_violation(run, key, instance, effects),
         effects: effects.to_vec(),
         ended: run.ran.ended,
         events,

@@ -3,6 +3,7 @@
 mod analyze;
 mod check;
 mod compare;
+mod compose;
 mod confirm;
 mod merge;
 mod predict;
@@ -18,6 +19,7 @@ use clap::{Parser, Subcommand};
 pub use analyze::*;
 pub use check::*;
 pub use compare::*;
+pub use compose::*;
 pub use confirm::*;
 pub use merge::*;
 pub use predict::*;
@@ -46,6 +48,7 @@ Examples:
   untorn analyze run.std                      check a RAPID trace and explain what is torn
   untorn analyze --svg torn.svg run.jsonl     draw it, too
   untorn predict run.utr                      what can be torn if threads run in another order
+  untorn compose app.jar                      atomic calls that look meant to be one step
   untorn trace info run.utr                   what is in a trace
   untorn trace convert run.std run.utr        the same trace, smaller and faster to read";
 
@@ -76,6 +79,8 @@ pub enum Command {
     Init,
     /// Run every method of the field on one program, and print who found what
     Compare(CompareArgs),
+    /// List calls in class files that look meant to be one step and are not
+    Compose(ComposeArgs),
     /// Run a Java program, schedule its threads, and keep an exact trace
     Record(RecordArgs),
     /// Tell what of a Java program can be seen, and what cannot

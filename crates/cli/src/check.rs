@@ -1,5 +1,6 @@
 //! `untorn check`: runs the program until what can be torn has been torn, proves it, and keeps it for replay.
 
+mod deadlock;
 pub mod runner;
 mod story;
 
@@ -7,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use untorn_chase::{Chase, ChaseError, Ended, Finding, News, Outcome};
+use untorn_chase::{Chase, ChaseError, Ended, News, Outcome};
 use untorn_jvm::config::ScopeConfig;
 use untorn_predict::candidates::Sources;
 use untorn_report::model::{CheckFacts, Report, Setting, Unreached};
@@ -16,6 +17,7 @@ use untorn_report::{html, json};
 use crate::config::Check;
 use crate::console::{Console, StatusLine};
 use crate::exit::{Exit, Failure, Result};
+use crate::sources::{Library, jdk_sources};
 use runner::JvmRunner;
 pub use story::why_unreached;
 
@@ -40,11 +42,12 @@ pub fn chase(check: &Check, console: &mut Console) -> Result<Outcome> {
     let flag = Arc::clone(&stop);
     // Without it Ctrl-C ends everything at once, and what was found so far is on the screen only.
     let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+    let mut library = Library::new(&check.sources, jdk_sources(&check.command));
     let mut line = StatusLine::new();
     let mut told: Result<()> = Ok(());
     let mut watch = |news: News<'_>| {
         if told.is_ok() {
-            told = story::tell(&news, check, console, &mut line);
+            told = story::tell(&news, check, console, &mut line, &mut library);
         }
     };
     let chase = Chase::new(&mut runner, check.options.clone(), folder, &stop, &mut watch);
@@ -59,7 +62,7 @@ pub fn chase(check: &Check, console: &mut Console) -> Result<Outcome> {
             )])
             .way_out("give a run more time with --run-time, or check the command"));
     }
-    write_report(&folder.join("report.json"), check, &outcome)?;
+    write_report(&folder.join("report.json"), check, &outcome, &mut library)?;
     Ok(outcome)
 }
 
@@ -91,9 +94,16 @@ fn exit(outcome: &Outcome) -> Exit {
     }
 }
 
-fn write_report(path: &Path, check: &Check, outcome: &Outcome) -> Result<()> {
-    let mut findings: Vec<_> =
-        outcome.findings.iter().map(|found| story::finding(found, check)).collect();
+fn write_report(
+    path: &Path,
+    check: &Check,
+    outcome: &Outcome,
+    library: &mut Library,
+) -> Result<()> {
+    let torn = outcome.findings.iter().map(|found| story::finding(found, check));
+    let stuck = outcome.deadlocked.iter().map(|found| deadlock::finding(found, check));
+    let mut findings: Vec<_> = torn.chain(stuck).collect();
+    findings.sort_by_key(|finding| finding.number);
     crate::scene::fill(&mut findings, &check.out);
     let mut report = Report::new(concat!("untorn ", env!("CARGO_PKG_VERSION")), Vec::new());
     report.findings = findings;
@@ -128,7 +138,7 @@ fn write_report(path: &Path, check: &Check, outcome: &Outcome) -> Result<()> {
             .filter(|shard| shard.count > 1)
             .map(|shard| [shard.index + 1, shard.count]),
     });
-    crate::sources::fill(&mut report, &check.sources);
+    library.fill(&mut report);
     let page = path.with_extension("html");
     for (path, text) in [(path, json::render(&report)), (&page, html::render(&report))] {
         std::fs::write(path, text)
@@ -160,6 +170,6 @@ fn ending(ended: Ended) -> Option<&'static str> {
 }
 
 /// The name under which a trace is found again from the folder of the report.
-fn relative(found: &Finding) -> String {
-    found.trace.file_name().unwrap_or_default().to_string_lossy().into_owned()
+fn file_name(trace: &Path) -> String {
+    trace.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

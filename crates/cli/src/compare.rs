@@ -102,7 +102,7 @@ fn one(
             first.get_or_insert_with(|| begin.elapsed());
             found = found.max(finding.number);
         }
-        News::Ran { .. } | News::Simplifying { .. } => {}
+        News::Ran { .. } | News::Simplifying { .. } | News::Deadlocked(_) => {}
     };
     let chase = Chase::new(&mut runner, check.options.clone(), &folder, stop, &mut watch);
     let outcome = chase.run().map_err(could_not_run)?;

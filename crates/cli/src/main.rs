@@ -5,6 +5,7 @@ mod args;
 mod check;
 mod checkers;
 mod compare;
+mod compose;
 mod config;
 mod confirm;
 mod console;
@@ -74,6 +75,7 @@ fn run() -> Result<ExitCode> {
             compare::run(&compare::config::Compare::new(args)?).map(ExitCode::from)
         }
         Command::Doctor(args) => doctor::run(args).map(ExitCode::from),
+        Command::Compose(args) => compose::run(&compose::Compose::new(args)?).map(ExitCode::from),
         Command::Replay(args) => replay::run(&config::Replay::new(args)?).map(ExitCode::from),
         Command::Analyze(args) => analyze::run(&config::Analyze::new(args)?).map(ExitCode::from),
         Command::Predict(args) => {

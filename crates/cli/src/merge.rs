@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use untorn_report::model::{CheckFacts, Finding, Report};
 use untorn_report::words::{count, number};
-use untorn_report::{html, json};
+use untorn_report::{fingerprint, html, json};
 
 use crate::args::MergeArgs;
 use crate::console::Console;
@@ -91,6 +91,9 @@ fn missing(parts: &[Part]) -> Result<Option<String>> {
 
 /// What makes two findings of two parts the same: the violation to who has to mend it.
 fn concern(finding: &Finding) -> String {
+    if finding.is_deadlock() {
+        return format!("deadlock {}", fingerprint::fingerprint(finding));
+    }
     finding.evidence.as_ref().map_or_else(String::new, |evidence| evidence.concern.clone())
 }
 

@@ -60,6 +60,12 @@ pub fn agent_config(record: &Record, surroundings: &Surroundings, launch: &Launc
     put("directory", json!(surroundings.directory));
     put("environment", json!(surroundings.environment));
     put("policy", json!(record.policy));
+    // Where threads may have been held.
+    for (name, text) in [("plan", &record.plan), ("marks", &record.marks)] {
+        if let Some(text) = text {
+            put(name, json!(text));
+        }
+    }
     put("quantum", json!(record.quantum));
     put("scope", json!(record.scope));
     let here = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -83,23 +89,27 @@ pub fn agent_config(record: &Record, surroundings: &Surroundings, launch: &Launc
 pub fn config_of_trace(meta: &RunMeta, trace: &Path, launch: &Launch) -> Config {
     let scope: Option<ScopeConfig> =
         meta.other.get("scope").and_then(|value| serde_json::from_value(value.clone()).ok());
+    let text = |name: &str| meta.other.get(name).and_then(Value::as_str).map(str::to_owned);
     let quantum = meta.other.get("quantum").and_then(Value::as_u64).unwrap_or(1_000_000);
     let mut again = meta.clone();
     // What the agent found out is found out anew.
     again.other.retain(|name, _| {
-        matches!(name.as_str(), "directory" | "environment" | "policy" | "quantum" | "scope")
+        matches!(
+            name.as_str(),
+            "directory" | "environment" | "policy" | "quantum" | "scope" | "plan" | "marks"
+        )
     });
     Config {
         trace: trace.to_owned(),
         progress: launch.progress_file(),
         meta: again,
         seed: meta.seed.unwrap_or(0),
-        policy: "run-to-block".to_owned(),
+        policy: text("policy").unwrap_or_else(|| "run-to-block".to_owned()),
         quantum,
         scope: scope.unwrap_or_default(),
         replay: None,
-        plan: None,
-        marks: None,
+        plan: text("plan"),
+        marks: text("marks"),
         patience_ms: 500,
         pin: true,
     }

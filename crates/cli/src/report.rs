@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use untorn_report::model::Report;
 use untorn_report::words::count;
@@ -14,6 +15,10 @@ use crate::args::{ExplainArgs, ReportArgs};
 use crate::console::{Console, Volume};
 use crate::exit::{Exit, Failure, Result};
 use crate::files::{is_dash, write_text};
+use crate::sources::{Library, jdk_sources};
+
+/// How long an opener may take to say that it cannot.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A report from a file.
 fn read(path: &Path) -> Result<Report> {
@@ -30,12 +35,17 @@ pub fn run(args: &ReportArgs) -> Result<Exit> {
     crate::scene::fill(&mut report.findings, folder);
     // Sources that were not found when the report was made may be found now.
     let roots = crate::config::source_roots(args.source.clone());
-    crate::sources::fill(&mut report, &roots);
+    let command = report.check.as_ref().map_or(&[][..], |check| &check.command);
+    Library::new(&roots, jdk_sources(command)).fill(&mut report);
     let known = match &args.baseline {
         Some(old) => Some(fingerprint::subtract(&mut report, &read(old)?)),
         None => None,
     };
     let outputs = outputs(args);
+    if args.open && args.html.as_deref().is_some_and(is_dash) {
+        return Err(Failure::input("standard output cannot be opened")
+            .way_out("name a file with --html, or leave it out"));
+    }
     let dashes = outputs.iter().filter(|(path, _)| is_dash(path)).count();
     if dashes > 1 {
         return Err(Failure::input("`-` was given twice: only one form can go to standard output"));
@@ -54,11 +64,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit> {
     } else {
         let names: Vec<String> =
             outputs.iter().map(|(path, _)| path.display().to_string()).collect();
-        console.say(&format!(
-            "{} in {}\n",
-            count(report.findings().count() as u64, "violation"),
-            names.join(", ")
-        ))?;
+        console.say(&format!("{} in {}\n", found(&report), names.join(", ")))?;
     }
     if let Some((page, _)) = outputs.iter().find(|(_, kind)| is_page(*kind)).filter(|_| args.open) {
         open(page)?;
@@ -91,7 +97,7 @@ fn show(report: &Report, known: Option<usize>, console: &mut Console) -> Result<
     for finding in report.findings() {
         console.say(&format!("{}\n", terminal::finding(finding, &console.look)))?;
     }
-    let found = count(report.findings().count() as u64, "violation");
+    let found = found(report);
     let old = known.map_or_else(String::new, |known| format!(", {known} known before"));
     let open = report.check.as_ref().map_or(0, |check| check.unreached.len() as u64);
     let open = if open > 0 {
@@ -102,19 +108,42 @@ fn show(report: &Report, known: Option<usize>, console: &mut Console) -> Result<
     console.say(&format!("{found}{old}{open}\n"))
 }
 
-/// Hands the page to the system's browser.
+/// `2 violations and 1 deadlock`.
+fn found(report: &Report) -> String {
+    let stuck = report.findings().filter(|finding| finding.is_deadlock()).count() as u64;
+    let torn = report.findings().count() as u64 - stuck;
+    match (torn, stuck) {
+        (torn, 0) => count(torn, "violation"),
+        (0, stuck) => count(stuck, "deadlock"),
+        (torn, stuck) => format!("{} and {}", count(torn, "violation"), count(stuck, "deadlock")),
+    }
+}
+
+/// Hands the page to the system's browser. An opener ends at once if it cannot; one that is still there is the browser.
 fn open(page: &Path) -> Result<()> {
     let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    let started = Command::new(opener)
-        .arg(page)
+    let page = std::path::absolute(page).unwrap_or_else(|_| page.to_owned());
+    let fail = |error: String| {
+        Failure::run(format!("cannot open a browser: {opener}: {error}"))
+            .way_out(format!("the page is {}", page.display()))
+    };
+    let mut child = Command::new(opener)
+        .arg(&page)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .spawn();
-    started.map(|_| ()).map_err(|error| {
-        Failure::run(format!("cannot open a browser: {opener}: {error}"))
-            .way_out(format!("the page is {}", page.display()))
-    })
+        .spawn()
+        .map_err(|error| fail(error.to_string()))?;
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => return Err(fail(status.to_string())),
+            Ok(None) => std::thread::sleep(Duration::from_millis(20)),
+            Err(error) => return Err(fail(error.to_string())),
+        }
+    }
+    Ok(())
 }
 
 pub fn run_explain(args: &ExplainArgs) -> Result<Exit> {

@@ -2,7 +2,11 @@
 //! the report needs nothing else.
 //!
 //! A wrong file is worse than none: names come from the program under test, so a file is taken only
-//! if it is the only one below the roots that fits. Nothing outside of the roots is ever opened.
+//! if it is the only one below the roots that fits. Nothing outside of the roots is ever opened, but for the
+//! archive of sources that belongs to the JDK of the command.
+
+mod archive;
+mod jdk;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -10,6 +14,9 @@ use std::path::{Component, Path, PathBuf};
 
 use untorn_report::model::{Excerpt, Finding, Report};
 use untorn_report::scene::{excerpts, split_place};
+
+use archive::{Archive, Entry};
+pub use jdk::sources as jdk_sources;
 
 /// Entries of folders looked at; a search that would take longer than the report is given up.
 const MOST_ENTRIES: usize = 200_000;
@@ -22,91 +29,116 @@ const PASSED_OVER: [&str; 4] = ["target", "node_modules", "untorn-out", "build"]
 /// A line of a file, with the class it belongs to if known.
 type Wanted<'a> = BTreeMap<(&'a str, &'a str), BTreeSet<u32>>;
 
-/// Adds excerpts to everything in the report that has none yet.
-pub fn fill(report: &mut Report, roots: &[PathBuf]) {
-    let names = names(report);
-    if names.is_empty() {
-        return;
+/// Where the text of a file is.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Shelf {
+    Folder(PathBuf),
+    /// An archive of the library, by index, and an entry of it.
+    Archive(usize, usize),
+}
+
+/// A file that may be the one that is spoken of.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Found {
+    shelf: Shelf,
+    /// What its name is compared with, and what to call it.
+    path: PathBuf,
+    shown: String,
+    of_jdk: bool,
+}
+
+/// Folders and archives with sources. What was looked for once is not looked for again.
+#[derive(Debug)]
+pub struct Library {
+    roots: Vec<PathBuf>,
+    jdk: Option<PathBuf>,
+    archives: Vec<Archive>,
+    /// Those that are not open yet.
+    closed: bool,
+    searched: BTreeSet<String>,
+    found: BTreeMap<String, Vec<Found>>,
+    texts: BTreeMap<Shelf, Option<String>>,
+}
+
+impl Library {
+    /// The JDK's archive is asked last, and only for classes whose package is known.
+    pub fn new(roots: &[PathBuf], jdk: Option<PathBuf>) -> Self {
+        Self {
+            roots: roots.to_vec(),
+            jdk,
+            archives: Vec::new(),
+            closed: true,
+            searched: BTreeSet::new(),
+            found: BTreeMap::new(),
+            texts: BTreeMap::new(),
+        }
     }
-    let files = Files::find(roots, &names);
-    let mut read = BTreeMap::new();
-    let traces = report.traces.iter_mut().flat_map(|trace| &mut trace.findings);
-    for finding in traces.chain(&mut report.findings) {
+
+    /// Adds excerpts to everything in the report that has none yet.
+    pub fn fill(&mut self, report: &mut Report) {
+        let predicted = report.check.iter().flat_map(|check| &check.unreached);
+        let predicted = predicted.flat_map(|prediction| &prediction.places);
+        self.search(names(report.findings().flat_map(places).chain(predicted)));
+        let traces = report.traces.iter_mut().flat_map(|trace| &mut trace.findings);
+        for finding in traces.chain(&mut report.findings) {
+            self.fill_one(finding);
+        }
+        for prediction in report.check.iter_mut().flat_map(|check| &mut check.unreached) {
+            if prediction.sources.is_empty() {
+                let mut wanted = Wanted::new();
+                for place in &prediction.places {
+                    want(&mut wanted, place, "");
+                }
+                prediction.sources = self.cut(&wanted);
+            }
+        }
+    }
+
+    /// The same for one finding.
+    pub fn fill_one(&mut self, finding: &mut Finding) {
         if finding.sources.is_empty() {
-            finding.sources = files.cut(&wanted_by(finding), &mut read);
+            self.search(names(places(finding)));
+            finding.sources = self.cut(&wanted_by(finding));
         }
     }
-    for prediction in report.check.iter_mut().flat_map(|check| &mut check.unreached) {
-        if prediction.sources.is_empty() {
-            let mut wanted = Wanted::new();
-            for place in &prediction.places {
-                want(&mut wanted, place, "");
-            }
-            prediction.sources = files.cut(&wanted, &mut read);
+
+    fn search(&mut self, mut names: BTreeSet<String>) {
+        names.retain(|name| !self.searched.contains(name));
+        if names.is_empty() {
+            return;
         }
-    }
-}
-
-/// The last components of all files that are spoken of.
-fn names(report: &Report) -> BTreeSet<String> {
-    let places = report.findings().flat_map(|finding| {
-        let steps = finding.scene.iter().flat_map(|scene| &scene.steps);
-        steps.map(|step| &step.operation.place).chain(finding.operations.iter().map(|op| &op.place))
-    });
-    let predicted = report.check.iter().flat_map(|check| &check.unreached);
-    places
-        .chain(predicted.flat_map(|prediction| &prediction.places))
-        .filter_map(|place| file_name(split_place(place)?.0))
-        .map(str::to_owned)
-        .collect()
-}
-
-fn file_name(file: &str) -> Option<&str> {
-    Path::new(file).file_name().and_then(OsStr::to_str)
-}
-
-fn want<'a>(wanted: &mut Wanted<'a>, place: &'a str, class: &'a str) {
-    if let Some((file, line)) = split_place(place) {
-        wanted.entry((file, class)).or_default().insert(line);
-    }
-}
-
-fn wanted_by(finding: &Finding) -> Wanted<'_> {
-    let mut wanted = Wanted::new();
-    // A step knows its class, which tells files of one name apart; an operation alone does not.
-    match &finding.scene {
-        Some(scene) => {
-            for step in &scene.steps {
-                want(&mut wanted, &step.operation.place, &step.class);
-            }
-        }
-        None => {
-            for operation in &finding.operations {
-                want(&mut wanted, &operation.place, "");
-            }
-        }
-    }
-    wanted
-}
-
-/// Files below the roots by their last component.
-struct Files {
-    /// The path, and what to call it.
-    found: BTreeMap<String, Vec<(PathBuf, String)>>,
-}
-
-impl Files {
-    fn find(roots: &[PathBuf], names: &BTreeSet<String>) -> Self {
-        let mut files = Self { found: BTreeMap::new() };
+        self.open_archives();
         let mut left = MOST_ENTRIES;
         let mut seen = BTreeSet::new();
-        for root in roots {
+        for root in self.roots.clone() {
             let real = root.canonicalize().unwrap_or_else(|_| root.clone());
-            if seen.insert(real) {
-                files.walk(root, root, names, 0, &mut left);
+            if seen.insert(real) && root.is_dir() {
+                self.walk(&root, &root, &names, 0, &mut left);
             }
         }
-        files
+        for (shelf, archive) in self.archives.iter().enumerate() {
+            let of_jdk = self.jdk.as_deref() == Some(archive.path());
+            for (place, Entry { name, .. }) in archive.entries.iter().enumerate() {
+                let Some(last) = file_name(name).filter(|last| names.contains(*last)) else {
+                    continue;
+                };
+                let found = Found {
+                    shelf: Shelf::Archive(shelf, place),
+                    path: PathBuf::from(name),
+                    shown: name.clone(),
+                    of_jdk,
+                };
+                self.found.entry(last.to_owned()).or_default().push(found);
+            }
+        }
+        self.searched.append(&mut names);
+    }
+
+    fn open_archives(&mut self) {
+        if std::mem::take(&mut self.closed) {
+            let files = self.roots.iter().filter(|root| root.is_file()).chain(&self.jdk);
+            self.archives = files.filter_map(|path| Archive::open(path)).collect();
+        }
     }
 
     fn walk(
@@ -134,21 +166,30 @@ impl Files {
                 }
             } else if kind.is_file() && names.contains(name) {
                 let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-                self.found.entry(name.to_owned()).or_default().push((path, shown));
+                let found =
+                    Found { shelf: Shelf::Folder(path.clone()), path, shown, of_jdk: false };
+                self.found.entry(name.to_owned()).or_default().push(found);
             }
         }
     }
 
     /// The one file that fits, if there is exactly one.
-    fn get(&self, file: &str, class: &str) -> Option<&(PathBuf, String)> {
+    fn get(&self, file: &str, class: &str) -> Option<&Found> {
         let all = self.found.get(file_name(file)?)?;
         let named = Path::new(file);
         let plain = named.components().all(|part| matches!(part, Component::Normal(_)));
-        let mut fitting: Vec<_> =
-            all.iter().filter(|(path, _)| plain && path.ends_with(named)).collect();
-        if let Some((package, _)) = class.replace('/', ".").rsplit_once('.') {
-            let inner = Path::new(&package.replace('.', "/")).join(file_name(file)?);
-            fitting.retain(|(path, _)| path.ends_with(&inner));
+        let mut fitting: Vec<&Found> =
+            all.iter().filter(|found| plain && found.path.ends_with(named)).collect();
+        match class.replace('/', ".").rsplit_once('.') {
+            Some((package, _)) => {
+                let inner = Path::new(&package.replace('.', "/")).join(file_name(file)?);
+                fitting.retain(|found| found.path.ends_with(&inner));
+            }
+            None => fitting.retain(|found| !found.of_jdk),
+        }
+        // Who has a copy of a class of the JDK means the copy.
+        if fitting.iter().any(|found| !found.of_jdk) {
+            fitting.retain(|found| !found.of_jdk);
         }
         match fitting.as_slice() {
             [only] => Some(only),
@@ -156,23 +197,30 @@ impl Files {
         }
     }
 
-    fn cut(
-        &self,
-        wanted: &Wanted<'_>,
-        read: &mut BTreeMap<PathBuf, Option<String>>,
-    ) -> Vec<Excerpt> {
-        let mut lines: BTreeMap<(&str, &PathBuf, &String), Vec<u32>> = BTreeMap::new();
+    fn cut(&mut self, wanted: &Wanted<'_>) -> Vec<Excerpt> {
+        let mut lines: BTreeMap<(&str, Found), Vec<u32>> = BTreeMap::new();
         for ((file, class), asked) in wanted {
-            if let Some((path, shown)) = self.get(file, class) {
-                lines.entry((file, path, shown)).or_default().extend(asked);
+            if let Some(found) = self.get(file, class) {
+                lines.entry((file, found.clone())).or_default().extend(asked);
             }
         }
         let mut out = Vec::new();
-        for ((file, path, shown), lines) in lines {
-            let text = read.entry(path.clone()).or_insert_with(|| small_text(path));
-            out.extend(text.iter().flat_map(|text| excerpts(file, shown, text, &lines)));
+        for ((file, found), lines) in lines {
+            let text = self.text(&found.shelf);
+            out.extend(text.iter().flat_map(|text| excerpts(file, &found.shown, text, &lines)));
         }
         out
+    }
+
+    fn text(&mut self, shelf: &Shelf) -> Option<&String> {
+        let archives = &self.archives;
+        let read = || match shelf {
+            Shelf::Folder(path) => small_text(path),
+            Shelf::Archive(index, place) => {
+                archives[*index].text(&archives[*index].entries[*place], MOST_BYTES)
+            }
+        };
+        self.texts.entry(shelf.clone()).or_insert_with(read).as_ref()
     }
 }
 
@@ -180,6 +228,49 @@ fn small_text(path: &Path) -> Option<String> {
     let facts = path.metadata().ok()?;
     let bytes = (facts.len() <= MOST_BYTES).then(|| std::fs::read(path).ok())??;
     Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The last components of the files that are spoken of.
+fn names<'a>(places: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
+    let names = places.into_iter().filter_map(|place| file_name(split_place(place)?.0));
+    names.map(str::to_owned).collect()
+}
+
+fn places(finding: &Finding) -> impl Iterator<Item = &String> {
+    let steps = finding.scene.iter().flat_map(|scene| &scene.steps);
+    let steps = steps.chain(&finding.waiting).map(|step| &step.operation.place);
+    steps.chain(finding.operations.iter().map(|op| &op.place))
+}
+
+fn file_name(file: &str) -> Option<&str> {
+    Path::new(file).file_name().and_then(OsStr::to_str)
+}
+
+fn want<'a>(wanted: &mut Wanted<'a>, place: &'a str, class: &'a str) {
+    if let Some((file, line)) = split_place(place) {
+        wanted.entry((file, class)).or_default().insert(line);
+    }
+}
+
+fn wanted_by(finding: &Finding) -> Wanted<'_> {
+    let mut wanted = Wanted::new();
+    // A step knows its class, which tells files of one name apart; an operation alone does not.
+    for step in &finding.waiting {
+        want(&mut wanted, &step.operation.place, &step.class);
+    }
+    match &finding.scene {
+        Some(scene) => {
+            for step in &scene.steps {
+                want(&mut wanted, &step.operation.place, &step.class);
+            }
+        }
+        None => {
+            for operation in &finding.operations {
+                want(&mut wanted, &operation.place, "");
+            }
+        }
+    }
+    wanted
 }
 
 #[cfg(test)]
@@ -199,8 +290,9 @@ mod tests {
 
     fn found(root: &Path, file: &str, class: &str) -> Option<String> {
         let names = BTreeSet::from([file_name(file).unwrap_or_default().to_owned()]);
-        let files = Files::find(&[root.to_owned()], &names);
-        files.get(file, class).map(|(_, shown)| shown.clone())
+        let mut library = Library::new(&[root.to_owned()], None);
+        library.search(names);
+        library.get(file, class).map(|found| found.shown.clone())
     }
 
     #[test]
@@ -222,6 +314,36 @@ mod tests {
         assert_eq!(found(&inside, "/etc/passwd", ""), None);
         std::os::unix::fs::symlink(root.join("secret.txt"), inside.join("link.txt")).expect("link");
         assert_eq!(found(&inside, "link.txt", ""), None, "a link may lead anywhere");
+        let _ = std::fs::remove_dir_all(root);
+    }
+
+    /// The JDK's archive is for classes of packages, and a copy in the roots goes before it.
+    #[test]
+    fn archives_are_searched_as_folders_are() {
+        let root = folder("archives", &["copy/java/util/Stack.java"]);
+        let (jdk, jar) = (root.join("src.zip"), root.join("lib-sources.jar"));
+        let text = "one\ntwo\n";
+        archive::tests::archive(
+            &jdk,
+            &[("java.base/java/util/Vector.java", text), ("java.base/java/util/Stack.java", text)],
+        );
+        archive::tests::archive(
+            &jar,
+            &[("com/acme/Pool.java", text), ("com/acme/Bank.java", text)],
+        );
+        let mut library = Library::new(&[root.join("copy"), jar], Some(jdk));
+        library.search(["Vector.java", "Stack.java", "Pool.java"].map(str::to_owned).into());
+        let shown =
+            |file: &str, class: &str| library.get(file, class).map(|found| found.shown.clone());
+        let vector = shown("Vector.java", "java.util.Vector");
+        assert_eq!(vector.as_deref(), Some("java.base/java/util/Vector.java"));
+        assert_eq!(shown("Vector.java", ""), None, "anybody may have such a file");
+        assert_eq!(shown("Vector.java", "Vector"), None, "another class of that name");
+        let stack = shown("Stack.java", "java.util.Stack");
+        assert_eq!(stack.as_deref(), Some("java/util/Stack.java"));
+        assert_eq!(shown("Pool.java", "").as_deref(), Some("com/acme/Pool.java"));
+        let wanted = Wanted::from([(("Pool.java", "com.acme.Pool"), BTreeSet::from([2]))]);
+        assert_eq!(library.cut(&wanted)[0].lines, ["one", "two"]);
         let _ = std::fs::remove_dir_all(root);
     }
 }

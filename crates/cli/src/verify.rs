@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use untorn_chase::{Only, Outcome};
 use untorn_jvm::config::ScopeConfig;
-use untorn_report::model::{Evidence, Report, Setting};
+use untorn_report::model::{Evidence, Finding, Report, Setting};
 use untorn_report::text::plain;
 use untorn_report::words::{count, number};
 
@@ -18,6 +18,14 @@ use crate::findings;
 pub fn run(args: VerifyArgs) -> Result<Exit> {
     let report = findings::read_report(&args.report)?;
     let evidence = findings::evidence(&report, &args.report, args.number, "verify")?;
+    let is_this = |finding: &&Finding| finding.evidence.as_ref() == Some(evidence);
+    if report.findings.iter().find(is_this).is_some_and(Finding::is_deadlock) {
+        return Err(Failure::input(format!(
+            "{}: this is a deadlock, and only torn blocks are verified",
+            args.report.display()
+        ))
+        .way_out("`untorn check` on the changed program looks for the same circle again"));
+    }
     if evidence.block.is_empty() {
         return Err(Failure::input(format!(
             "{}: it does not say by name what is torn",

@@ -133,16 +133,61 @@ fn programs_that_are_right_are_left_alone() {
     }
 }
 
+/// A deadlock is a finding like any other: one for each circle, however many runs end in it, and it happens again.
+fn deadlocks(name: &str, places: &[(&str, &str)]) {
+    let example = example("fail", name);
+    let out = scratch(&format!("check-{name}"));
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/java/fail");
+    let done = check(&out, &["--source", arg(&sources)], &example.command()).with_code(1);
+    assert!(done.stdout.contains("deadlock 1: "), "{done}");
+    let report = report(&out);
+    let findings = report["findings"].as_array().expect("findings");
+    assert_eq!(findings.len(), 1, "one circle, one finding: {done}");
+    let found = &findings[0];
+    assert_eq!(found["kind"], "deadlock");
+    let operations = found["operations"].as_array().expect("operations");
+    let edges = found["edges"].as_array().expect("edges");
+    let mut waits: Vec<(String, String)> = edges
+        .iter()
+        .map(|edge| {
+            let operation = |end: &str| &operations[edge[end].as_u64().expect("an index") as usize];
+            let (wants, has) = (operation("from"), operation("to"));
+            assert_eq!(wants["target"], has["target"], "the next one has what this one wants");
+            assert_ne!(wants["thread"], has["thread"]);
+            (wants["place"].to_string(), has["place"].to_string())
+        })
+        .collect();
+    waits.sort();
+    let quoted = |(wants, has): &(&str, &str)| (format!("{wants:?}"), format!("{has:?}"));
+    assert_eq!(waits, places.iter().map(quoted).collect::<Vec<_>>());
+    // The thread that started them waits for their end, and is no part of the circle.
+    let waiting = found["waiting"].as_array().expect("others wait, too");
+    assert_eq!((waiting.len(), &waiting[0]["thread"]), (1, &Value::from("main")));
+    let again = run(&["replay", arg(&out.join("report.json")), "1"]).with_code(1);
+    assert!(again.stderr.contains("events exactly"), "the replay differs: {again}");
+    assert!(again.stderr.contains("a deadlock"), "{again}");
+    for form in ["--markdown", "--junit", "--sarif"] {
+        let text = run(&["report", arg(&out.join("report.json")), form, "-"]).with_code(0).stdout;
+        assert!(text.contains("eadlock"), "{form}: {text}");
+    }
+    let refused = run(&["verify", arg(&out.join("report.json"))]).with_code(2);
+    assert!(refused.stderr.contains("this is a deadlock"), "{refused}");
+}
+
 #[test]
-fn a_deadlock_is_not_called_clean() {
-    let example = example("fail", "LockOrder");
-    let out = scratch("check-deadlock");
-    let done = check(&out, &[], &example.command()).with_code(1);
-    assert!(done.stdout.contains("DEADLOCK"), "{done}");
-    let line =
-        done.stdout.lines().find_map(|line| line.trim().strip_prefix("replay: untorn replay "));
-    let again = run(&["replay", line.expect("a trace to replay")]).with_code(1);
-    assert!(again.stderr.contains("deadlock"), "{again}");
+fn two_locks_in_opposite_orders_are_a_finding() {
+    deadlocks(
+        "LockOrder",
+        &[("LockOrder.java:19", "LockOrder.java:26"), ("LockOrder.java:27", "LockOrder.java:18")],
+    );
+}
+
+#[test]
+fn philosophers_are_a_circle_of_three() {
+    deadlocks(
+        "DiningPhilosophers",
+        &[("DiningPhilosophers.java:68", "DiningPhilosophers.java:67"); 3],
+    );
 }
 
 #[test]
@@ -263,7 +308,7 @@ fn the_schedule_that_is_kept_is_a_simple_one() {
         report(&out)["findings"][0]["evidence"]["preemptions"].as_u64().expect("a number")
     };
     let (without, with) = (preemptions("0"), preemptions("12"));
-    assert!(with <= 2 && with < without, "{without} preemptions became {with}");
+    assert!(with <= 3 && with < without, "{without} preemptions became {with}");
 }
 
 /// Every method is taken to be atomic: what is torn inside of a torn method is found when that is out of the way.

@@ -23,7 +23,7 @@ fn expected(out: &Path, example: &Example, done: &Ended) -> String {
     let (_, block) = example.key("expect").and_then(|text| text.split_once(' ')).expect("a block");
     let text = std::fs::read(out.join("report.json")).expect("a report was written");
     let report: Value = serde_json::from_slice(&text).expect("the report is JSON");
-    let findings = report["findings"].as_array().expect("findings");
+    let findings = report["findings"].as_array().cloned().unwrap_or_default();
     let named = |one: &&Value| one["headline"].as_str().unwrap_or("").contains(block);
     let found = findings.iter().find(named);
     found.unwrap_or_else(|| panic!("{}: no {block}: {done}", example.name))["number"].to_string()

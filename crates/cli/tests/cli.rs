@@ -42,6 +42,7 @@ fn code(folder: &Path, args: &[&str]) -> Option<i32> {
 fn help_and_version() {
     check("help", &["--help"]);
     check("help-analyze", &["analyze", "--help"]);
+    check("help-compose", &["compose", "--help"]);
     check("help-confirm", &["confirm", "--help"]);
     check("help-trace", &["trace", "--help"]);
     for command in ["info", "convert", "generate", "cut", "validate"] {
@@ -76,6 +77,15 @@ fn bad_input() {
     check("ill-formed", &["analyze", "ill-formed.std"]);
     check("ill-formed-lenient", &["analyze", "--lenient", "ill-formed.std"]);
     check("folder", &["analyze", "."]);
+}
+
+#[test]
+fn composing_from_bad_input() {
+    check("compose-missing", &["compose", "no-such.jar"]);
+    check("compose-no-jar", &["compose", "two-violations.std"]);
+    check("compose-no-classes", &["compose", "."]);
+    check("compose-sign", &["compose", "--with", "uses", "x.jar"]);
+    check("compose-two-dashes", &["compose", "--json", "-", "--sarif", "-", "x.jar"]);
 }
 
 #[test]

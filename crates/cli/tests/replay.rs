@@ -11,9 +11,9 @@ use java::{
 };
 
 /// Records a random schedule and replays it: everything that can be seen from outside is the same, and every event.
-fn repeats(example: &Example, folder: &Path, seed: u32) -> Result<(), String> {
+fn repeats(example: &Example, folder: &Path, policy: &str, seed: u32) -> Result<(), String> {
     let (trace, again) = (folder.join("run.utr"), folder.join("again.utr"));
-    let options = ["--policy", "random", "--seed", &seed.to_string()];
+    let options = ["--policy", policy, "--seed", &seed.to_string()];
     let old = Running::start(&mut recording(&trace, &options, &example.command())).try_finish()?;
     let args = ["replay", "-q", "-o", arg(&again), arg(&trace)];
     let new = Running::start(&mut untorn(&args)).try_finish()?;
@@ -31,12 +31,21 @@ fn repeats(example: &Example, folder: &Path, seed: u32) -> Result<(), String> {
 }
 
 fn check_all(name: &str, programs: &[(&'static str, &str)], seeds: std::ops::Range<u32>) {
+    check_policy("random", name, programs, seeds);
+}
+
+fn check_policy(
+    policy: &str,
+    name: &str,
+    programs: &[(&'static str, &str)],
+    seeds: std::ops::Range<u32>,
+) {
     let folder = scratch(&format!("replay-{name}"));
     let mut faults = Vec::new();
     for &(kind, name) in programs {
         for seed in seeds.clone() {
-            if let Err(error) = repeats(&example(kind, name), &folder, seed) {
-                faults.push(format!("{name} --seed {seed}: {error}"));
+            if let Err(error) = repeats(&example(kind, name), &folder, policy, seed) {
+                faults.push(format!("{name} --policy {policy} --seed {seed}: {error}"));
             }
         }
     }
@@ -56,6 +65,15 @@ fn random_schedules_with_monitors_are_repeated_soak() {
 fn random_schedules_without_monitors_are_repeated_soak() {
     let programs = [("fail", "Counter"), ("pass", "CounterCas"), ("pass", "ProducerConsumer")];
     check_all("others", &programs, if soak() { 0..30 } else { 0..5 });
+}
+
+/// POS holds threads before their accesses. What they did inside of the JDK before they came there has no event, and
+/// must have happened in the replay, too.
+#[test]
+fn threads_that_were_held_are_held_again_soak() {
+    let programs =
+        [("constructs", "Locks"), ("constructs", "Copies"), ("pass", "ProducerConsumer")];
+    check_policy("pos", "held", &programs, if soak() { 0..20 } else { 0..2 });
 }
 
 /// In the long tests: whatever else a program may do, exit codes and exceptions among it.

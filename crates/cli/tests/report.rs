@@ -95,3 +95,32 @@ fn a_baseline_hides_what_is_known() {
     assert_eq!(code(&["report", "report.json", "--baseline", "report.json"]), Some(0));
     assert_eq!(code(&["report", "report.json", "--baseline", "other.json"]), Some(1));
 }
+
+/// The page is handed to the system's opener by its whole path; an opener that fails is not passed over.
+#[test]
+fn a_page_is_opened() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder("report-open");
+    let open = |script: &str, args: &[&str]| {
+        let opener = folder.join("xdg-open");
+        std::fs::write(&opener, script).expect("writable");
+        let rights = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&opener, rights).expect("its own file");
+        std::process::Command::new(env!("CARGO_BIN_EXE_untorn"))
+            .args(["report", "report.json"])
+            .args(args)
+            .env("PATH", format!("{}:/usr/bin:/bin", folder.display()))
+            .current_dir(&folder)
+            .output()
+            .expect("it runs")
+    };
+    let done = open("#!/bin/sh\necho \"$1\" > opened.txt\n", &["--open"]);
+    assert_eq!(done.status.code(), Some(0));
+    let opened = std::fs::read_to_string(folder.join("opened.txt")).expect("it was called");
+    assert_eq!(Path::new(opened.trim()), folder.join("report.html"));
+    assert!(folder.join("report.html").is_file());
+    let failed = open("#!/bin/sh\nexit 3\n", &["--open"]);
+    assert_eq!(failed.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&failed.stderr).contains("report.html"), "it says where it is");
+    assert_eq!(open("#!/bin/sh\n", &["--open", "--html", "-"]).status.code(), Some(2));
+}

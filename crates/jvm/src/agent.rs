@@ -195,10 +195,10 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
     Ok(())
 }
 
-/// Which events the policy hears of before they happen: none while a plan or a recorded schedule decides.
+/// Which events the policy hears of before they happen: none while a plan decides. In a replay, those that it heard
+/// of: threads may have been held there.
 fn wants(config: &Config, plan: &Plan) -> Result<Wants, LoadError> {
-    let decides = config.replay.is_none() && plan.steps.is_empty();
-    Ok(if decides { policy(config)?.wants() } else { Wants::Nothing })
+    Ok(if plan.steps.is_empty() { policy(config)?.wants() } else { Wants::Nothing })
 }
 
 fn policy(config: &Config) -> Result<PolicyKind, LoadError> {

@@ -112,7 +112,9 @@ impl Recorder {
     /// Tells the command line how far the run is; nothing depends on whether that works.
     pub(crate) fn write_progress(&self, path: &Path, threads: u32, switches: u64) {
         let Ok(text) = serde_json::to_vec(&self.progress(threads, switches)) else { return };
-        // Written aside and renamed, so that a reader never sees half of it.
+        // Written aside and renamed, so that a reader never sees half of it; one at a time, for the same reason.
+        static ONE: Mutex<()> = Mutex::new(());
+        let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let aside = path.with_extension("new");
         if std::fs::write(&aside, text).is_ok() {
             let _ = std::fs::rename(&aside, path);

@@ -19,8 +19,12 @@ pub fn render(finding: &Finding, check: Option<&CheckFacts>, look: &Look) -> Str
     for row in story.rows.iter().filter(|row| row.step.is_some()) {
         page.step(row);
     }
-    page.title("Why that is not atomic");
-    page.text(&meaning(&story));
+    if finding.is_deadlock() {
+        page.title("Why nobody can go on");
+    } else {
+        page.title("Why that is not atomic");
+        page.text(&crate::story::meaning(finding).unwrap_or_else(|| meaning(&story)));
+    }
     for sentence in &story.proof {
         page.text(sentence);
     }

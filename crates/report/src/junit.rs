@@ -2,7 +2,7 @@
 //! reached a skipped one. A report without findings has one case that passed, because a file
 //! without cases reads as "nothing ran".
 
-use crate::model::Report;
+use crate::model::{Fault, Report};
 use crate::story::{Status, Story, stories};
 use crate::text::xml;
 
@@ -32,8 +32,24 @@ pub fn render(report: &Report) -> String {
 fn case(story: &Story) -> String {
     let class = if story.class.is_empty() { "untorn" } else { &story.class };
     // CI systems follow a case by its name: it must not change when another finding comes before it.
-    let of = story.variables.first().map_or_else(String::new, |v| format!(" of {}", v.name));
-    let name = format!("{} is atomic ({}{of})", story.block, story.kind.to_lowercase());
+    let pair = if story.pattern.len() == 4 { 2 } else { 1 };
+    let names: Vec<&str> = story.variables.iter().take(pair).map(|v| v.name.as_str()).collect();
+    let of = if names.is_empty() {
+        String::new()
+    } else {
+        format!(" of {}", crate::words::list(&names, pair))
+    };
+    let name = match story.fault {
+        Fault::Torn => format!("{} is atomic ({}{of})", story.block, story.kind.to_lowercase()),
+        Fault::Deadlock => {
+            let mut blocks: Vec<&str> = story.nodes.iter().map(|n| n.block.as_str()).collect();
+            blocks.dedup();
+            if blocks.is_empty() {
+                blocks.push("the program");
+            }
+            format!("{} does not deadlock", crate::words::list(&blocks, 4))
+        }
+    };
     let head =
         format!("    <testcase classname=\"{}\" name=\"{}\" time=\"0\">\n", xml(class), xml(&name));
     let body = match story.status {

@@ -2,7 +2,7 @@
 //!
 //! Names are put into code spans or escaped: they must neither become markup nor mention anybody.
 
-use crate::model::Report;
+use crate::model::{Fault, Report};
 use crate::scene::split_place;
 use crate::story::{Kind, Status, Story, stories};
 use crate::text::plain;
@@ -46,7 +46,10 @@ fn finding(story: &Story) -> String {
             escape(&row.text),
         ));
     }
-    out.push_str("\n### Why this is not atomic\n\n");
+    out.push_str(match story.fault {
+        Fault::Torn => "\n### Why this is not atomic\n\n",
+        Fault::Deadlock => "\n### Why nobody can go on\n\n",
+    });
     for sentence in &story.proof {
         out.push_str(&format!("- {}\n", escape(sentence)));
     }

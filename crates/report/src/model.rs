@@ -231,11 +231,31 @@ pub enum NoteKind {
     Partial,
 }
 
-/// A cycle of transactions, with the blocks it refutes.
+/// What went wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fault {
+    /// A block that is meant to be atomic was torn.
+    #[default]
+    Torn,
+    /// Threads wait for each other, or for something that never comes.
+    Deadlock,
+}
+
+impl Fault {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    fn is_torn(&self) -> bool {
+        *self == Self::Torn
+    }
+}
+
+/// A cycle of transactions, with the blocks it refutes; or a cycle of threads that wait for each other.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Finding {
     /// Counted from 1 through the whole report.
     pub number: u32,
+    #[serde(default, skip_serializing_if = "Fault::is_torn")]
+    pub kind: Fault,
     pub headline: String,
     pub badges: Vec<String>,
     /// The transaction whose operation closed the cycle comes first.
@@ -255,6 +275,9 @@ pub struct Finding {
     /// The source around its operations, where it was found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Excerpt>,
+    /// Of a deadlock: what the threads outside of the cycle wait for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<SceneStep>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -344,6 +367,7 @@ impl Finding {
             .collect();
         let mut finding = Self {
             number: 1,
+            kind: Fault::Torn,
             headline: String::new(),
             badges: Vec::new(),
             transactions,
@@ -353,10 +377,40 @@ impl Finding {
             evidence: None,
             scene: None,
             sources: Vec::new(),
+            waiting: Vec::new(),
         };
         finding.headline = words::headline(&finding);
         finding.badges = finding.find_badges();
         finding
+    }
+
+    /// Threads that wait for each other. The transactions are the threads, in the order of the cycle; an edge leads
+    /// from the request of a lock to the acquire by which the next thread got it. Without a cycle
+    /// all threads are among those that wait.
+    ///
+    /// # Panics
+    /// As [`Finding::new`].
+    pub fn deadlock(
+        transactions: Vec<Transaction>,
+        operations: Vec<Operation>,
+        edges: Vec<(usize, usize)>,
+        waiting: Vec<SceneStep>,
+    ) -> Self {
+        let edges = edges.into_iter().map(|(from, to)| (from, to, Why::Lock)).collect();
+        let mut finding = Self::new(transactions, operations, edges, 1);
+        finding.kind = Fault::Deadlock;
+        finding.waiting = waiting;
+        for edge in &mut finding.edges {
+            // Nobody closed it: each was there first for somebody.
+            edge.closing = false;
+        }
+        finding.headline = words::headline(&finding);
+        finding.badges = vec!["deadlock".to_owned()];
+        finding
+    }
+
+    pub fn is_deadlock(&self) -> bool {
+        self.kind == Fault::Deadlock
     }
 
     /// The refuted blocks, outermost first.

@@ -9,7 +9,7 @@ mod model;
 use std::collections::BTreeMap;
 
 use crate::fingerprint;
-use crate::model::{Excerpt, Finding, Report};
+use crate::model::{Excerpt, Fault, Finding, Report};
 use crate::scene::split_place;
 use crate::story::{Kind, Row, Status, Story, stories};
 use crate::text::plain;
@@ -24,7 +24,7 @@ pub const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// Rules by pattern. The names are part of what other tools keep: they never change.
-const RULES: [(&str, &str, &str, &str); 6] = [
+const RULES: [(&str, &str, &str, &str); 8] = [
     (
         "RWW",
         "untorn/lost-update",
@@ -54,6 +54,18 @@ const RULES: [(&str, &str, &str, &str); 6] = [
         "untorn/mixed-writes",
         "MixedWrites",
         "Another thread writes a variable between two writes of a block.",
+    ),
+    (
+        "two",
+        "untorn/torn-pair",
+        "TornPair",
+        "Two variables that belong together are accessed by a block one after the other, and another thread gets in between.",
+    ),
+    (
+        "deadlock",
+        "untorn/deadlock",
+        "Deadlock",
+        "Threads wait for each other: each holds a lock that the next one wants.",
     ),
     (
         "",
@@ -119,7 +131,12 @@ fn rule(&(_, id, name, text): &(&str, &'static str, &'static str, &'static str))
 }
 
 fn rule_index(story: &Story) -> usize {
-    RULES.iter().position(|rule| rule.0 == story.pattern).unwrap_or(RULES.len() - 1)
+    let name = match (story.fault, story.pattern.len()) {
+        (Fault::Deadlock, _) => "deadlock",
+        (Fault::Torn, 4) => "two",
+        (Fault::Torn, _) => &story.pattern,
+    };
+    RULES.iter().position(|rule| rule.0 == name).unwrap_or(RULES.len() - 1)
 }
 
 fn result(story: &Story, finding: Option<&Finding>, report: &Report) -> SarifResult {

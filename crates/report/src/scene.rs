@@ -69,6 +69,14 @@ pub fn split_place(place: &str) -> Option<(&str, u32)> {
     Some((file, line.parse().ok()?)).filter(|(file, line)| !file.is_empty() && *line > 0)
 }
 
+/// A line of the source, if an excerpt has it.
+pub fn line_at<'a>(sources: &'a [Excerpt], file: &str, line: u32) -> Option<&'a str> {
+    let own = sources.iter().filter(|excerpt| excerpt.file == file);
+    own.filter_map(|excerpt| excerpt.lines.get(line.checked_sub(excerpt.first)? as usize))
+        .map(String::as_str)
+        .next()
+}
+
 /// Lines shown before and after each line of interest: a block's first line is known, its last is not.
 const BEFORE: u32 = 3;
 const AFTER: u32 = 4;

@@ -4,9 +4,12 @@
 //! Nothing here guesses. What a thread "would have read" is computed from the values of the scene and
 //! left open where it depends on code that was not run that way.
 
+mod deadlock;
 mod evidence;
 mod fixes;
 mod headline;
+mod locks;
+mod pair;
 mod predicted;
 mod rows;
 mod sentences;
@@ -14,10 +17,12 @@ mod serial;
 
 use serde::Serialize;
 
-use crate::model::{Finding, Report, Why};
+use crate::model::{Fault, Finding, Report, Why};
 use crate::text::ellipsis;
 
+pub use deadlock::{at as place_aside, waits, where_stacks_are};
 pub use fixes::Fix;
+pub use locks::names as lock_names;
 pub use rows::{Kind, Row};
 pub use serial::{Cell, Order, SerialOrders};
 
@@ -104,8 +109,9 @@ pub struct Rip {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Story {
     pub number: u32,
+    pub fault: Fault,
     pub status: Status,
-    /// `RWW`, or empty.
+    /// `RWW`; of two variables `WRRW`; or empty.
     pub pattern: String,
     /// `Lost update`.
     pub kind: &'static str,
@@ -166,8 +172,13 @@ pub fn stories(report: &Report) -> Vec<Story> {
 
 /// The story of one finding.
 pub fn story(finding: &Finding, check: Option<&crate::model::CheckFacts>) -> Story {
-    let plot = Plot::new(finding);
-    let rows = rows::rows(&plot);
+    if finding.is_deadlock() {
+        return deadlock::story(finding, check);
+    }
+    let mut plot = Plot::new(finding);
+    let mut rows = rows::rows(&plot);
+    let involved = plot.involved();
+    rows::drop_empty_lanes(&mut plot.lanes, &mut rows, involved);
     let orders = serial::orders(&plot);
     let refuted = finding.refuted().next();
     let block = refuted.or_else(|| finding.transactions.first()?.blocks.first());
@@ -175,6 +186,7 @@ pub fn story(finding: &Finding, check: Option<&crate::model::CheckFacts>) -> Sto
     let (class, _) = split_block(&block);
     Story {
         number: finding.number,
+        fault: Fault::Torn,
         status: Status::Confirmed,
         pattern: plot.pattern.clone(),
         kind: headline::kind(&plot),
@@ -188,8 +200,8 @@ pub fn story(finding: &Finding, check: Option<&crate::model::CheckFacts>) -> Sto
         lanes: plot.lanes.clone(),
         variables: plot.variables.clone(),
         rips: rows::rips(&plot, &rows),
-        nodes: nodes(&plot),
-        links: links(&plot, &rows),
+        nodes: plot.pair().map_or_else(|| nodes(&plot), |pair| pair.nodes(&plot)),
+        links: plot.pair().map_or_else(|| links(&plot, &rows), |pair| pair.links(&rows)),
         proof: evidence::proof(&plot),
         orders,
         fixes: fixes::fixes(&plot),
@@ -244,6 +256,12 @@ impl<'a> Plot<'a> {
         Self { finding, lanes, variables, pattern, keys }
     }
 
+    /// Lanes of the cycle; the others come behind them.
+    fn involved(&self) -> usize {
+        let own = |lane: &&Lane| self.finding.transactions.iter().any(|t| t.thread == lane.name);
+        self.lanes.iter().filter(own).count()
+    }
+
     fn lane(&self, thread: &str) -> Option<usize> {
         self.lanes.iter().position(|lane| lane.name == thread)
     }
@@ -260,6 +278,11 @@ impl<'a> Plot<'a> {
             }
             _ => None,
         }
+    }
+
+    /// The four accesses of a pattern on two variables.
+    fn pair(&self) -> Option<pair::Pair<'a>> {
+        if self.pattern.len() == 4 { pair::find(self.finding) } else { None }
     }
 
     /// The short name of the variable that the three accesses share.
@@ -306,6 +329,9 @@ fn pattern(finding: &Finding) -> (String, Vec<usize>) {
         };
         let letters: String = keys.iter().map(letter).collect();
         return (letters, keys);
+    }
+    if let Some(pair) = pair::find(finding) {
+        return (pair.letters(), pair.at.to_vec());
     }
     let mut keys: Vec<usize> = edges.iter().flat_map(|edge| [edge.from, edge.to]).collect();
     keys.sort_unstable();
@@ -365,6 +391,12 @@ fn links(plot: &Plot<'_>, rows: &[Row]) -> Vec<Link> {
         return [edge(a, b), edge(b, c)].iter().map(link).collect();
     }
     plot.finding.edges.iter().map(link).collect()
+}
+
+/// What is broken, in the words of this block and its variables, for somebody who has never seen it.
+pub fn meaning(finding: &Finding) -> Option<String> {
+    let plot = Plot::new(finding);
+    Some(plot.pair()?.meaning(&plot))
 }
 
 /// `com.acme.Account` and `withdraw`; a name without a dot is all method.

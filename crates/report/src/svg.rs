@@ -11,6 +11,8 @@ mod draw;
 mod layout;
 mod style;
 
+use std::borrow::Cow;
+
 use crate::model::Finding;
 use crate::text::xml;
 use layout::{Layout, MARGIN};
@@ -21,6 +23,7 @@ pub fn render<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String {
     let (mut width, mut height) = (0.0_f64, 0.0_f64);
     let mut title = String::new();
     for finding in findings {
+        let finding = &*forward(finding);
         let layout = Layout::new(finding);
         let y = if height > 0.0 { height + MARGIN } else { 0.0 };
         parts.push_str(&format!("<g transform=\"translate(0 {y})\">\n"));
@@ -38,6 +41,18 @@ pub fn render<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String {
         parts = format!("<text class=\"title\" x=\"{MARGIN}\" y=\"42\">{title}</text>\n");
     }
     document(width, height, &title, &parts)
+}
+
+/// Arrows lead down. That of a deadlock leads from who has a lock to who waits for it, because he waits later.
+fn forward(finding: &Finding) -> Cow<'_, Finding> {
+    if !finding.is_deadlock() {
+        return Cow::Borrowed(finding);
+    }
+    let mut turned = finding.clone();
+    for edge in &mut turned.edges {
+        (edge.from, edge.to) = (edge.to, edge.from);
+    }
+    Cow::Owned(turned)
 }
 
 fn document(width: f64, height: f64, title: &str, parts: &str) -> String {

@@ -1,10 +1,14 @@
 //! A finding as a person reads it in a terminal.
 
+mod deadlock;
+
 use anstyle::{AnsiColor, Style};
 
 use crate::model::{Alarm, Finding, Tear};
 use crate::operation::Operation;
-use crate::text::{ellipsis, pad, plain, tail_ellipsis, width, wrap};
+use crate::scene::{line_at, split_place};
+use crate::story::story;
+use crate::text::{ellipsis, middle_ellipsis, pad, plain, tail_ellipsis, width, wrap};
 use crate::words;
 
 /// How to show it.
@@ -39,19 +43,16 @@ const OPERATION_COLUMNS: usize = 44;
 /// The finding, ending in a line break.
 pub fn finding(finding: &Finding, look: &Look) -> String {
     let mut out = head(finding, look);
-    out.push_str(&interleaving(finding, look));
+    out.push_str(&match finding.is_deadlock() {
+        true => deadlock::interleaving(finding, look),
+        false => interleaving(finding, look),
+    });
     if look.verbose {
         out.push_str(&blocks(finding, look));
     }
-    let values = finding.evidence.iter().flat_map(|evidence| &evidence.values);
-    let mut proof: Vec<String> = values.cloned().collect();
-    if proof.is_empty() || look.verbose {
-        proof.push(words::cycle(finding));
+    if !finding.is_deadlock() {
+        out.push_str(&proof(finding, look));
     }
-    for sentence in proof {
-        out.push_str(&paragraph(&sentence, look));
-    }
-    out.push_str(&words::blame(finding).map_or_else(String::new, |text| paragraph(&text, look)));
     if finding.occurrences > 1 {
         out.push_str(&paragraph(&format!("Seen {}.", words::times(finding.occurrences)), look));
     }
@@ -67,6 +68,28 @@ pub fn finding(finding: &Finding, look: &Look) -> String {
     out
 }
 
+/// Why no serial order explains it.
+fn proof(finding: &Finding, look: &Look) -> String {
+    let values = finding.evidence.iter().flat_map(|evidence| &evidence.values);
+    let mut proof: Vec<String> = values.cloned().collect();
+    let story = story(finding, None);
+    // Orders that were played through say it in a line; how it follows from the values is for who asks.
+    let orders = story.orders.filter(|orders| orders.is_refuted() && !look.verbose);
+    if let Some(orders) = orders.filter(|_| !proof.is_empty()) {
+        let blocks = words::count(orders.parts.len() as u64, "block");
+        let tried = orders.orders.len();
+        proof = vec![format!("no serial order of the {blocks} gives these values ({tried} tried)")];
+    }
+    if proof.is_empty() || look.verbose {
+        proof.push(words::cycle(finding));
+    }
+    if story.pattern.len() == 4 {
+        proof.insert(0, story.headline.iter().map(|span| span.text.as_str()).collect());
+    }
+    proof.extend(words::blame(finding));
+    proof.iter().map(|sentence| paragraph(sentence, look)).collect()
+}
+
 /// An alarm that may be false, in one or two lines.
 pub fn alarm(alarm: &Alarm, look: &Look) -> String {
     let mut head = format!("{} {}", paint("warning:", ALARM, look), plain(&alarm.headline));
@@ -80,15 +103,17 @@ pub fn alarm(alarm: &Alarm, look: &Look) -> String {
 }
 
 fn head(finding: &Finding, look: &Look) -> String {
-    let title = format!("violation {}: {}", finding.number, plain(&finding.headline));
-    let badges = format!("[{}]", finding.badges.join(" · "));
-    let gap = look.width.saturating_sub(width(&title) + width(&badges)).max(2);
-    format!(
-        "{}{}{}\n",
-        paint(&title, HEADLINE, look),
-        " ".repeat(gap.min(80)),
-        paint(&badges, FAINT, look)
-    )
+    let what = if finding.is_deadlock() { "deadlock" } else { "violation" };
+    let title = format!("{what} {}: {}", finding.number, plain(&finding.headline));
+    let badges: Vec<&str> = finding.badges.iter().map(String::as_str).collect();
+    // The first word of the line says so already.
+    let badges: Vec<&str> = badges.into_iter().filter(|badge| *badge != what).collect();
+    let badges = format!("[{}]", plain(&badges.join(" · ")));
+    let (shown, labels) = (paint(&title, HEADLINE, look), paint(&badges, FAINT, look));
+    match look.width.checked_sub(width(&title) + width(&badges)).filter(|gap| *gap >= 2) {
+        Some(gap) => format!("{shown}{}{labels}\n", " ".repeat(gap.min(80))),
+        None => format!("{shown}\n  {labels}\n"),
+    }
 }
 
 /// One line of the interleaving.
@@ -101,6 +126,8 @@ struct Row {
     object: String,
     mark: String,
     faint: bool,
+    /// The line of the program that did it.
+    source: Option<String>,
 }
 
 impl Row {
@@ -114,6 +141,7 @@ impl Row {
             object: operation.short_object(OPERATION_COLUMNS),
             mark: String::new(),
             faint: false,
+            source: None,
         }
     }
 }
@@ -130,9 +158,17 @@ fn interleaving(finding: &Finding, look: &Look) -> String {
         let mut row = Row::new(operation, if torn { TORN } else { INTRUDER });
         row.faint = !on_edge;
         row.mark = mark(finding, tear.as_ref(), i);
+        row.source = source(finding, &operation.place);
         rows.push(row);
     }
     table(&rows, look)
+}
+
+/// The line of a place, if the finding has it.
+fn source(finding: &Finding, place: &str) -> Option<String> {
+    let (file, line) = split_place(place)?;
+    let text = line_at(&finding.sources, file, line)?.trim();
+    (!text.is_empty()).then(|| plain(&text.replace('\t', " ")))
 }
 
 fn mark(finding: &Finding, tear: Option<&Tear>, operation: usize) -> String {
@@ -142,19 +178,39 @@ fn mark(finding: &Finding, tear: Option<&Tear>, operation: usize) -> String {
             format!("← tears the block of {}", ellipsis(&plain(name), THREAD_COLUMNS))
         }
         Some(_) => "←".to_owned(),
+        None if tear.is_some_and(|tear| tear.target == operation) => {
+            words::harm(finding).map_or_else(String::new, |text| ellipsis(&plain(&text), 48))
+        }
         None => String::new(),
     }
+}
+
+/// The columns of thread, place and object, taken from the places first if there is too little room.
+fn columns(room: usize, wanted: [usize; 3]) -> [usize; 3] {
+    let mut columns = wanted;
+    for (column, least) in [(1, 20), (2, 24), (0, 10)] {
+        let excess = columns.iter().sum::<usize>().saturating_sub(room);
+        columns[column] -= excess.min(columns[column].saturating_sub(least));
+    }
+    columns
 }
 
 fn table(rows: &[Row], look: &Look) -> String {
     let widest = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
     let at = widest(&|row| words::number(row.at).len());
-    let thread = widest(&|row| width(&row.thread));
-    let place = widest(&|row| width(&row.place));
     let verb = widest(&|row| row.verb.len());
-    let object = widest(&|row| width(&row.object));
+    let numbers = if look.verbose { at + 2 } else { 0 };
+    let room = look.width.saturating_sub(numbers + verb + 7);
+    let [thread, place, object] = columns(
+        room,
+        [
+            widest(&|row| width(&row.thread)),
+            widest(&|row| width(&row.place)),
+            widest(&|row| width(&row.object)),
+        ],
+    );
     let mut out = String::new();
-    for row in rows {
+    for (index, row) in rows.iter().enumerate() {
         let mut line = "  ".to_owned();
         let mut columns = 2;
         if look.verbose {
@@ -162,25 +218,37 @@ fn table(rows: &[Row], look: &Look) -> String {
             line.push_str(&format!("{}  ", paint(&number, FAINT, look)));
             columns += at + 2;
         }
-        line.push_str(&paint(&pad(&row.thread, thread), row.thread_style, look));
+        let name = pad(&ellipsis(&row.thread, thread), thread);
+        line.push_str(&paint(&name, row.thread_style, look));
         columns += thread;
         if place > 0 {
-            line.push_str(&format!("  {}", paint(&pad(&row.place, place), FAINT, look)));
+            let shown = pad(&tail_ellipsis(&row.place, place), place);
+            line.push_str(&format!("  {}", paint(&shown, FAINT, look)));
             columns += 2 + place;
         }
         columns += 3 + verb;
         let indent = columns;
-        let words = format!("{}{}", pad(row.verb, verb + 1), row.object);
+        // Of a name and its value both ends matter.
+        let target = middle_ellipsis(&row.object, object);
+        let words = format!("{}{target}", pad(row.verb, verb + 1));
         line.push_str(&format!("  {}", paint(&words, if row.faint { FAINT } else { PLAIN }, look)));
-        columns += width(&row.object).max(object);
+        columns += object;
         let mark = paint(&row.mark, TEAR, look);
         if row.mark.is_empty() {
             out.push_str(&format!("{line}\n"));
         } else if columns + 3 + width(&row.mark) <= look.width {
-            let gap = object.saturating_sub(width(&row.object)) + 3;
+            let gap = object.saturating_sub(width(&target)) + 3;
             out.push_str(&format!("{line}{}{mark}\n", " ".repeat(gap)));
         } else {
             out.push_str(&format!("{line}\n{}{mark}\n", " ".repeat(indent.min(look.width / 2))));
+        }
+        // Who does the same at the same place needs no second copy of the line.
+        let is_new = rows[..index].iter().all(|before| before.place != row.place);
+        if let Some(text) = row.source.as_ref().filter(|_| is_new) {
+            let indent = numbers + thread + 4;
+            let room = look.width.saturating_sub(indent + 2).max(20);
+            let text = format!("│ {}", ellipsis(text, room));
+            out.push_str(&format!("{}{}\n", " ".repeat(indent), paint(&text, FAINT, look)));
         }
     }
     out

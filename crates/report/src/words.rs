@@ -5,6 +5,9 @@ use crate::operation::{Action, Operation};
 
 /// `Set.add is not atomic`.
 pub fn headline(finding: &Finding) -> String {
+    if finding.is_deadlock() {
+        return deadlock(finding);
+    }
     let mut refuted: Vec<&str> = Vec::new();
     for block in finding.refuted() {
         if !refuted.contains(&block.name.as_str()) {
@@ -15,6 +18,16 @@ pub fn headline(finding: &Finding) -> String {
         [] => together(finding),
         [one] => format!("{one} is not atomic"),
         many => format!("{} are not atomic", list(many, 3)),
+    }
+}
+
+/// `Alice and Bob wait for each other`.
+fn deadlock(finding: &Finding) -> String {
+    let names: Vec<&str> = finding.transactions.iter().map(|own| own.thread.as_str()).collect();
+    match names.as_slice() {
+        [] => "no thread can go on".to_owned(),
+        [a, b] => format!("{a} and {b} wait for each other"),
+        many => format!("{} wait for each other in a circle", list(many, 4)),
     }
 }
 
@@ -50,6 +63,9 @@ pub fn list<T: AsRef<str>>(names: &[T], most: usize) -> String {
 /// Why the first operation must stay before the second: `T1 released m before T2 acquired it`.
 pub fn because(from: &Operation, to: &Operation, why: Why) -> String {
     match why {
+        Why::Lock if from.action == Action::Request => {
+            format!("{} waits for {}, which {} holds", from.thread, from.target, to.thread)
+        }
         Why::Variable | Why::Lock if from.target == to.target => format!(
             "{} {} {} before {} {} it",
             from.thread,
@@ -134,6 +150,29 @@ pub fn cycle(finding: &Finding) -> String {
         text.push_str(&format!("{link}, because {}", edge.because));
     }
     text + ": no serial order."
+}
+
+/// What the last access of the pattern does or finds, in a few words: `Bob's 5 is lost`.
+pub fn harm(finding: &Finding) -> Option<String> {
+    let [first, second] = finding.edges.as_slice() else { return None };
+    let [read, other, last] =
+        [first.from, first.to, second.to].map(|index| &finding.operations[index]);
+    let is_one = first.to == second.from && read.target == last.target;
+    if !is_one || first.why != Why::Variable || second.why != Why::Variable {
+        return None;
+    }
+    match (read.action, other.action, last.action) {
+        (Action::Read, Action::Write, Action::Write) => {
+            Some(format!("{}'s {} is lost", other.thread, other.value.as_ref()?))
+        }
+        (Action::Read, Action::Write, Action::Read) if read.value != last.value => {
+            Some(format!("was {} a moment ago", read.value.as_ref()?))
+        }
+        (Action::Write, Action::Write, Action::Read) if read.value != last.value => {
+            Some(format!("not the {} just written", read.value.as_ref()?))
+        }
+        _ => None,
+    }
 }
 
 /// What the headline leaves open: which nested blocks are not refuted, or that nobody is to blame.

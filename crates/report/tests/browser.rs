@@ -24,8 +24,12 @@ fn the_page_in_a_real_browser() {
     filters_and_search(&mut browser);
     looks(&mut browser);
     kinds(&mut browser);
+    deadlocks(&mut browser);
+    two_variables(&mut browser);
+    a_long_schedule(&mut browser);
     a_thousand(&mut browser);
     hostile_names(&mut browser);
+    on_paper(&mut browser);
     nothing_found(&mut browser);
     assert_eq!(browser.complaints, Vec::<String>::new(), "the page complained");
 }
@@ -93,7 +97,7 @@ fn quick_step(browser: &mut Browser) {
 
 fn filters_and_search(browser: &mut Browser) {
     browser.open(&html::render(&pages::all_kinds()), "");
-    assert_eq!(browser.count(".item"), 10);
+    assert_eq!(browser.count(".item"), 16);
     browser.key("/");
     for key in ["r", "i", "n", "g"] {
         browser.key(key);
@@ -102,7 +106,7 @@ fn filters_and_search(browser: &mut Browser) {
     browser.key("Escape");
     browser.get("document.querySelector('.count .link').click()");
     browser.get("document.querySelector('.tally[data-status=predicted]').click()");
-    browser.until("document.querySelectorAll('.item').length === 1");
+    browser.until("document.querySelectorAll('.item').length === 2");
     assert!(browser.text("h1").contains("Alice"), "the open finding stays");
     browser.get("document.querySelector('.item').click()");
     assert!(browser.text("h1").contains("no run has reached it"));
@@ -159,7 +163,7 @@ fn kinds(browser: &mut Browser) {
         const frame = svg.getBoundingClientRect(); return [...svg.querySelectorAll('text')].filter(text => { \
         const box = text.getBoundingClientRect(); return box.left < frame.left - 2 || box.right > frame.right + 2; \
         }).map(text => text.textContent); })";
-    for number in 1..=10 {
+    for number in 1..=16 {
         browser.get(&format!("location.hash = '#f={number}'"));
         browser.until(&format!(
             "document.querySelectorAll('.item')[{}].hasAttribute('aria-current')",
@@ -168,6 +172,97 @@ fn kinds(browser: &mut Browser) {
         assert_eq!(browser.get(outside), json!([]), "finding {number} leaves its picture");
         browser.picture(&format!("kind-{number}.png"), true);
     }
+}
+
+/// Locks stand where memory is in other stories; who waits is said everywhere.
+fn deadlocks(browser: &mut Browser) {
+    let page = html::render(&pages::all_kinds());
+    browser.open(&page, "#f=10");
+    assert_eq!(
+        browser.text("h1"),
+        "Alice and Bob wait for each other: each holds the lock that the other one wants."
+    );
+    assert_eq!(browser.text(".where"), "Step 6 of 7", "it opens where the circle closes");
+    assert_eq!(browser.text(".left .state"), "waits at 4");
+    assert!(browser.text(".right .facts").contains("left for ever"));
+    assert!(browser.text(".middle svg").contains("locks"));
+    assert_eq!(browser.text("#graph"), "Who waits for whom");
+    assert_eq!(browser.text("#why"), "Why nobody can go on");
+    browser.key("2");
+    assert_eq!(browser.text(".what"), "Bob takes right and keeps it.");
+    assert_eq!(browser.text(".left .state"), "paused at 3");
+    quick_step(browser);
+    browser.open(&page, "#f=10");
+    browser.picture("deadlock.png", true);
+    browser.size(390, 800);
+    browser.open(&page, "#f=10");
+    let wide = browser.get("document.documentElement.scrollWidth");
+    assert!(wide.as_u64().is_some_and(|wide| wide <= 390), "the phone page is {wide} wide");
+    browser.picture("deadlock-phone.png", true);
+    browser.size(1440, 900);
+    browser.look("dark", "screen");
+    browser.open(&page, "#f=10");
+    browser.picture("deadlock-dark.png", false);
+    browser.look("light", "screen");
+    browser.open(&page, "#f=12");
+    assert!(browser.text("h1").contains("what they wait for never comes"));
+    assert!(browser.text("main").contains("Wait for a condition"));
+}
+
+fn two_variables(browser: &mut Browser) {
+    let page = html::render(&pages::all_kinds());
+    browser.open(&page, "#f=13");
+    assert_eq!(
+        browser.text("h1"),
+        "reader saw the new x (1) and the old y (0): mover was only half done with moveTo."
+    );
+    assert_eq!(browser.count(".orders tbody tr"), 3, "two orders, and what was observed");
+    assert!(browser.text(".verdict").contains("Neither order"));
+    let bottom = browser.get("document.querySelector('.stage').getBoundingClientRect().bottom");
+    assert!(bottom.as_f64().is_some_and(|bottom| bottom <= 960.0), "the stage ends at {bottom}");
+    browser.picture("two-fields.png", true);
+    browser.size(390, 800);
+    browser.open(&page, "#f=13");
+    let wide = browser.get("document.documentElement.scrollWidth");
+    assert!(wide.as_u64().is_some_and(|wide| wide <= 390), "the phone page is {wide} wide");
+    browser.picture("two-fields-phone.png", true);
+    browser.size(1440, 900);
+    browser.look("dark", "screen");
+    browser.open(&page, "#f=14");
+    assert!(browser.text("h1").contains("each checked what the other was about to change"));
+    browser.picture("write-skew-dark.png", false);
+    browser.look("light", "screen");
+}
+
+/// A hundred thousand steps are a picture of some forty rows that can be stepped through.
+fn a_long_schedule(browser: &mut Browser) {
+    let mut report = pages::nothing();
+    report.findings = vec![pages::more::long(100_000)];
+    browser.open(&html::render(&report), "");
+    let rows = browser.count(".hit");
+    assert!((10..=80).contains(&rows), "{rows} rows");
+    assert_eq!(
+        browser.text(".what"),
+        "Alice writes 70 to balance, knowing only the 100 from before. Bob’s 50 is overwritten."
+    );
+    quick_step(browser);
+    let gap = "[...document.querySelectorAll('.hit')].find(hit => hit.hasAttribute('aria-expanded') && hit.getAttribute('aria-label').includes('folded'))";
+    browser.get(&format!("{gap}.dispatchEvent(new MouseEvent('click', {{ bubbles: true }}))"));
+    browser.until(&format!("{gap}.getAttribute('aria-expanded') === 'true'"));
+    browser.get("document.querySelector('.slide input').focus()");
+    browser.key("End");
+    assert!(browser.text(".where").starts_with("Step "));
+    browser.picture("long.png", true);
+}
+
+/// The page on paper: a few sheets, and not one for each step.
+fn on_paper(browser: &mut Browser) {
+    browser.open(&html::render(&pages::all_kinds()), "");
+    let sheets = browser.print("bank.pdf");
+    assert!((1..=5).contains(&sheets), "{sheets} sheets");
+    browser.open(&html::render(&pages::all_kinds()), "#f=10");
+    let sheets = browser.print("deadlock.pdf");
+    assert!((1..=5).contains(&sheets), "{sheets} sheets");
 }
 
 fn a_thousand(browser: &mut Browser) {

@@ -1,6 +1,8 @@
 //! Every renderer against hand-made findings, compared with the files in `golden/`.
 //! `UPDATE_GOLDEN=1 cargo test` writes them anew.
 
+#[expect(dead_code, reason = "the other tests use the rest")]
+mod pages;
 mod samples;
 
 use std::path::PathBuf;
@@ -31,6 +33,9 @@ fn findings() -> Vec<(&'static str, Finding)> {
         ("no-blame", samples::no_blame()),
         ("program-order", samples::program_order()),
         ("tangle", samples::tangle()),
+        ("deadlock", pages::more::deadlock()),
+        ("philosophers", pages::more::philosophers(3)),
+        ("two-fields", pages::more::two_fields()),
     ]
 }
 

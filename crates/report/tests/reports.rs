@@ -85,14 +85,44 @@ fn no_other_form_trusts_names_either() {
     assert!(!forms[2].contains("\"uri\": \"javascript:"));
 }
 
+/// The best of three: the machine has other things to do as well.
+fn quickest(make: impl Fn() -> String) -> (String, f64) {
+    let once = || {
+        let begin = std::time::Instant::now();
+        let page = make();
+        (page, begin.elapsed().as_secs_f64())
+    };
+    let all = [once(), once(), once()];
+    all.into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).expect("three")
+}
+
 /// A thousand findings are a page of at most 5 MB, made within a second.
 #[test]
 fn a_thousand_findings_are_small_and_quick() {
     let report = pages::many();
-    let begin = std::time::Instant::now();
-    let page = html::render(&report);
+    let (page, seconds) = quickest(|| html::render(&report));
     assert!(page.len() <= 5 << 20, "{} bytes", page.len());
-    assert!(begin.elapsed().as_secs_f64() < 1.0, "{:?}", begin.elapsed());
+    assert!(seconds < 1.0, "{seconds} s");
+}
+
+/// A schedule of a hundred thousand steps is folded before it gets into the page.
+#[test]
+fn a_long_schedule_is_small_and_quick() {
+    let mut report = pages::nothing();
+    report.findings = vec![pages::more::long(100_000)];
+    let (page, seconds) = quickest(|| html::render(&report));
+    assert!(page.len() <= 200_000, "{} bytes", page.len());
+    assert!(seconds < 2.0, "{seconds} s");
+}
+
+/// Reports from before there were deadlocks say nothing about the kind of a finding.
+#[test]
+fn old_reports_are_still_read() {
+    let text = json::render(&pages::all_kinds());
+    let mut value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let first = &mut value["findings"][0];
+    assert!(first.get("kind").is_none() && first.get("waiting").is_none(), "torn is the default");
+    assert_eq!(value["findings"][9]["kind"], "deadlock");
 }
 
 #[test]
@@ -117,7 +147,7 @@ fn a_fingerprint_ignores_what_changes() {
         old
     });
     assert_eq!(known, 1);
-    assert_eq!(report.findings().count(), 8);
+    assert_eq!(report.findings().count(), 13);
 }
 
 /// Writes the pages for those who want to look at them: `UNTORN_PAGES=DIR cargo test -p untorn-report pages_to`.
@@ -129,6 +159,11 @@ fn pages_to_look_at() {
         ("nothing", pages::nothing()),
         ("many", pages::many()),
         ("hostile", pages::hostile()),
+        ("long", {
+            let mut r = pages::nothing();
+            r.findings = vec![pages::more::long(100_000)];
+            r
+        }),
     ] {
         std::fs::write(folder.join(format!("{name}.html")), html::render(&report))
             .expect("writable");

@@ -94,7 +94,7 @@ pub enum AtSite {
     /// Execute it; with `stop_after`, ask for the next turn right after it, giving `Reason::Plan`
     /// even if the event itself blocked the thread (a wait).
     Go { stop_after: bool },
-    /// Ask for the next turn (`Reason::Plan`) before it, and when the turn comes, ask here again.
+    /// Ask for the next turn (`Reason::Held`) before it, and when the turn comes, ask here again.
     Hold,
 }
 

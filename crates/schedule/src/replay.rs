@@ -3,7 +3,8 @@
 //! The schedule says which thread ran, for how many events, and why the turn ended. If the
 //! scheduler ended it (budget, plan, outside), the same budget ends it again. If the thread did (it
 //! blocked, yielded, ended), it gets one event more than it needs, so that it is noticed if it does
-//! not.
+//! not. If it was held before an event, it runs on until it comes to a place where it could be held: what it
+//! did on the way there without an event others may have seen.
 //!
 //! What depends on time outside may differ and is no divergence: a thread that leaves in the middle
 //! of a step is waited for and then finishes the step; one that comes back early waits for its
@@ -102,7 +103,9 @@ impl Follower {
             None
         } else {
             let words = match actual.reason {
-                Reason::Budget | Reason::Plan => format!("it had executed {done} and went on"),
+                Reason::Budget | Reason::Plan | Reason::Held => {
+                    format!("it had executed {done} and went on")
+                }
                 reason => format!("it {} after {}", verb(reason), events(done)),
             };
             self.diverge(words);
@@ -154,6 +157,15 @@ impl Follower {
         }
     }
 
+    /// Whether a thread that comes to a place where it may be held was held there, after so many events of the
+    /// turn that is open.
+    pub(crate) fn holds(&self, thread: ThreadId, events: u64) -> bool {
+        self.step().is_some_and(|step| {
+            let done = self.done.saturating_add(events);
+            step.reason == Reason::Held && step.thread == thread && step.events == done
+        })
+    }
+
     fn advance(&mut self) {
         self.at += 1;
         self.done = 0;
@@ -183,7 +195,7 @@ fn events(n: u64) -> String {
 
 const fn verb(reason: Reason) -> &'static str {
     match reason {
-        Reason::Budget | Reason::Plan | Reason::Cut => "was stopped",
+        Reason::Budget | Reason::Plan | Reason::Cut | Reason::Held => "was stopped",
         Reason::Blocked => "blocked",
         Reason::Yielded => "yielded",
         Reason::Ended => "ended",

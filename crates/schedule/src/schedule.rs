@@ -43,8 +43,6 @@ pub enum ScheduleError {
     Truncated { offset: usize },
     #[error("offset {offset}: a number does not fit its field")]
     TooLarge { offset: usize },
-    #[error("offset {offset}: no turn ends for reason {code}")]
-    UnknownReason { offset: usize, code: u8 },
     #[error("line {line}: expected {expected}, found '{found}'")]
     Text { line: usize, expected: &'static str, found: String },
 }
@@ -66,7 +64,7 @@ impl Schedule {
         let mut ran = steps.iter().filter(|step| step.events > 0).peekable();
         let mut count = 0;
         while let Some(step) = ran.next() {
-            let stopped = matches!(step.reason, Reason::Budget | Reason::Plan);
+            let stopped = matches!(step.reason, Reason::Budget | Reason::Plan | Reason::Held);
             count +=
                 u64::from(stopped && ran.peek().is_some_and(|next| next.thread != step.thread));
         }
@@ -81,11 +79,8 @@ impl Schedule {
             let head = varint(bytes, &mut offset)?;
             let thread =
                 u32::try_from(head >> 3).map_err(|_| ScheduleError::TooLarge { offset: start })?;
-            let code = (head & 7) as u8;
-            let reason = Reason::ALL
-                .get(usize::from(code))
-                .copied()
-                .ok_or(ScheduleError::UnknownReason { offset: start, code })?;
+            // Three bits, and a reason for each.
+            let reason = Reason::ALL[(head & 7) as usize];
             let events = varint(bytes, &mut offset)?;
             steps.push(Step { thread: ThreadId(thread), events, reason });
         }

@@ -251,6 +251,13 @@ impl Scheduler {
         match &mut self.guide {
             Guide::Plan(plan) => plan.at_sites(thread, at.marks),
             Guide::Nothing if self.policy.arrives(thread, at, &mut self.rng) => AtSite::Hold,
+            Guide::Replay(replay) => {
+                let own = self.open.filter(|open| open.turn.thread == thread);
+                match own.is_some_and(|open| replay.holds(thread, open.events)) {
+                    true => AtSite::Hold,
+                    false => AtSite::Go { stop_after: false },
+                }
+            }
             _ => AtSite::Go { stop_after: false },
         }
     }

@@ -32,14 +32,16 @@ pub enum Reason {
     Ended,
     /// It runs on, or is blocked, without the token.
     Outside,
-    /// A plan holds it before an event, or wanted it to stop after one.
+    /// A plan wanted it to stop after an event.
     Plan,
     /// The recording ends here; what the thread did next is not known.
     Cut,
+    /// A plan or a policy holds it before an event: it has come as far as that without another one.
+    Held,
 }
 
 impl Reason {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Budget,
         Self::Blocked,
         Self::Yielded,
@@ -47,6 +49,7 @@ impl Reason {
         Self::Outside,
         Self::Plan,
         Self::Cut,
+        Self::Held,
     ];
 
     pub(crate) const fn word(self) -> &'static str {
@@ -58,6 +61,7 @@ impl Reason {
             Self::Outside => "outside",
             Self::Plan => "plan",
             Self::Cut => "cut",
+            Self::Held => "held",
         }
     }
 

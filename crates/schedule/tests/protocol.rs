@@ -383,7 +383,7 @@ fn soak_no_sequence_of_calls_breaks_the_scheduler() {
     }
 }
 
-const REASONS: [Reason; 7] = [
+const REASONS: [Reason; 8] = [
     Reason::Budget,
     Reason::Blocked,
     Reason::Yielded,
@@ -391,6 +391,7 @@ const REASONS: [Reason; 7] = [
     Reason::Outside,
     Reason::Plan,
     Reason::Cut,
+    Reason::Held,
 ];
 
 fn call(scheduler: &mut Scheduler, rng: &mut TestRng) {

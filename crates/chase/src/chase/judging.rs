@@ -2,19 +2,20 @@
 
 use untorn_predict::Origin;
 
-use super::{Chase, Finding, News};
+use super::{Chase, Deadlock, Finding, News};
 use crate::evidence::Run;
 use crate::instance::{Accesses, Instance};
 use crate::runner::Ended;
 use crate::steer;
+use crate::stuck::Stuck;
 use crate::target::{Key, Shape, Unreached};
 use crate::verify::{Judged, judge, may_be_violation};
 
 /// A target that happened so often without harm is not judged in every run.
 const OFTEN_HARMLESS: u32 = 12;
 
-/// Deadlocks whose traces are kept: one shows what is wrong.
-const MOST_DEADLOCKS: usize = 2;
+/// Different deadlocks that are kept.
+const MOST_DEADLOCKS: usize = 32;
 
 impl Chase<'_> {
     /// Looks for instances of all targets. Says whether the trace is evidence.
@@ -32,7 +33,7 @@ impl Chase<'_> {
                 continue;
             }
             let Some(instance) = accesses.find(&key) else { continue };
-            let judged = may_be_violation(&key, &effects)
+            let judged = may_be_violation(run, &key, &instance, &effects)
                 .then(|| judge(run, &key, &instance, &effects))
                 .filter(|judged| judged.is_violation(&key));
             let Some(judged) = judged else {
@@ -78,6 +79,7 @@ impl Chase<'_> {
         if self.options.all_methods && key.origin == Origin::Declared {
             self.outcome.refuted.insert(key.block.clone());
         }
+        let next = self.outcome.next_number();
         let findings = &mut self.outcome.findings;
         let known = findings.iter().position(|found| found.key.concern() == key.concern());
         let place = known.unwrap_or(findings.len());
@@ -90,7 +92,7 @@ impl Chase<'_> {
             return false;
         }
         let found = Finding {
-            number: place as u32 + 1,
+            number: known.map_or(next, |place| findings[place].number),
             key,
             judged,
             run: run.number,
@@ -113,16 +115,35 @@ impl Chase<'_> {
     }
 
     /// A deadlock is no torn block, but nobody who sees one wants it kept from him. Says whether the trace is
-    /// to be kept.
+    /// to be kept: one shows what is wrong, however often it happens.
     pub(super) fn note_deadlock(&mut self, run: &Run) -> bool {
         if run.ran.ended != Ended::Deadlock {
             return false;
         }
         self.outcome.deadlocks += 1;
-        let first = self.outcome.deadlocked.len() < MOST_DEADLOCKS;
-        if first {
-            self.outcome.deadlocked.push(run.trace.clone());
+        let stuck = Stuck::read(&run.trace).unwrap_or_default();
+        let signature = stuck.signature(&run.tables);
+        let all = &mut self.outcome.deadlocked;
+        if let Some(known) = all.iter_mut().find(|known| known.signature == signature) {
+            known.alike += 1;
+            return false;
         }
-        first
+        if all.len() >= MOST_DEADLOCKS {
+            return false;
+        }
+        let found = Deadlock {
+            number: self.outcome.next_number(),
+            run: run.number,
+            trace: run.trace.clone(),
+            tables: run.tables.clone(),
+            stuck,
+            signature,
+            alike: 0,
+            after: self.begin.elapsed(),
+            preemptions: run.ran.preemptions,
+        };
+        (self.watch)(News::Deadlocked(&found));
+        self.outcome.deadlocked.push(found);
+        true
     }
 }

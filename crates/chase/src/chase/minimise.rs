@@ -23,8 +23,9 @@ use crate::instance::Accesses;
 use crate::runner::How;
 use crate::verify::{Judged, judge};
 
-/// One switch away from a block and, if the other thread does not end by itself, one back: nothing is simpler.
-const FEWEST: u64 = 2;
+/// One switch away from a block, one back if the other thread does not end by itself, and one because somebody had to
+/// be first: hardly anything is simpler.
+const FEWEST: u64 = 3;
 
 impl Chase<'_> {
     pub(super) fn could_be_simpler(&self) -> bool {
@@ -117,7 +118,7 @@ impl Chase<'_> {
         (found.judged, found.run, found.tables) = (judged, run.number, run.tables);
         found.preemptions = run.ran.preemptions;
         let is_needed = self.outcome.findings.iter().any(|other| other.trace == old)
-            || self.outcome.deadlocked.contains(&old);
+            || self.outcome.deadlocked.iter().any(|stuck| stuck.trace == old);
         if !is_needed {
             forget(&old);
         }

@@ -8,6 +8,7 @@ use untorn_schedule::Plan;
 
 use crate::evidence::{EvidenceError, Run};
 use crate::runner::RunnerError;
+use crate::stuck::Stuck;
 use crate::target::{Key, Unreached};
 use crate::verify::Judged;
 
@@ -25,6 +26,7 @@ pub enum News<'a> {
         new: usize,
     },
     Found(&'a Finding),
+    Deadlocked(&'a Deadlock),
     /// A run is about to begin that may show a finding in a simpler way.
     Simplifying {
         number: u32,
@@ -35,7 +37,7 @@ pub enum News<'a> {
 /// A violation that happened.
 #[derive(Debug)]
 pub struct Finding {
-    /// Counted from 1 in the order of discovery.
+    /// Counted from 1 in the order of discovery, together with deadlocks.
     pub number: u32,
     pub key: Key,
     pub judged: Judged,
@@ -61,6 +63,23 @@ impl Finding {
     }
 }
 
+/// A way in which runs got stuck.
+#[derive(Debug)]
+pub struct Deadlock {
+    /// Counted together with findings.
+    pub number: u32,
+    /// The first run that shows it.
+    pub run: u32,
+    pub trace: PathBuf,
+    pub tables: untorn_trace::Tables,
+    pub stuck: Stuck,
+    pub(crate) signature: Vec<String>,
+    /// Later runs that got stuck in the same way.
+    pub alike: u32,
+    pub after: Duration,
+    pub preemptions: Option<u64>,
+}
+
 /// All that came of a chase.
 #[derive(Debug, Default)]
 pub struct Outcome {
@@ -79,9 +98,9 @@ pub struct Outcome {
     pub left_out: u64,
     /// Most threads seen in a run.
     pub threads: usize,
-    /// Runs that ended in a deadlock, and the traces of the first few.
+    /// Runs that ended in a deadlock, and the different ways in which they did.
     pub deadlocks: u32,
-    pub deadlocked: Vec<PathBuf>,
+    pub deadlocked: Vec<Deadlock>,
     /// Runs that did not end by themselves.
     pub timed_out: u32,
     /// What the front end could not see, in words.
@@ -93,6 +112,13 @@ pub struct Outcome {
     /// Ended by the user.
     pub interrupted: bool,
     pub time: Duration,
+}
+
+impl Outcome {
+    /// The number of what is found next.
+    pub(crate) fn next_number(&self) -> u32 {
+        (self.findings.len() + self.deadlocked.len()) as u32 + 1
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -83,8 +83,9 @@ pub struct CheckArgs {
     #[arg(long, short, value_name = "FOLDER", default_value = "untorn-out")]
     pub out: PathBuf,
 
-    /// Where the program's sources are, for the report [default: the current folder]; may be repeated
-    #[arg(long, value_name = "FOLDER")]
+    /// Where the program's sources are: folders, or archives such as lib-sources.jar [default: the current folder]; may
+    /// be repeated
+    #[arg(long, value_name = "PATH")]
     pub source: Vec<PathBuf>,
 
     /// Record these classes of the JDK, too; `*` stands for any text; may be repeated

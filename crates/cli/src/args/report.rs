@@ -59,8 +59,9 @@ pub struct ReportArgs {
     #[arg(long, value_name = "REPORT")]
     pub baseline: Option<PathBuf>,
 
-    /// Where sources are that the report does not have yet; may be repeated
-    #[arg(long, value_name = "FOLDER")]
+    /// Where sources are that the report does not have yet: folders, or archives such as lib-sources.jar; may be
+    /// repeated
+    #[arg(long, value_name = "PATH")]
     pub source: Vec<PathBuf>,
 
     /// When to use colours

@@ -11,12 +11,13 @@ use untorn_report::text::plain;
 use untorn_report::words::{count, number};
 use untorn_trace::EventIdx;
 
-use super::{ending, relative};
+use super::{deadlock, ending, file_name};
 use crate::config::Check;
 use crate::console::{Console, StatusLine, Volume};
 use crate::context::Gatherer;
 use crate::exit::Result;
 use crate::findings;
+use crate::sources::Library;
 
 /// Candidates that were not reached: so many are named.
 const MOST_NAMED: usize = 8;
@@ -26,6 +27,7 @@ pub fn tell(
     check: &Check,
     console: &mut Console,
     line: &mut StatusLine,
+    library: &mut Library,
 ) -> Result<()> {
     match news {
         News::Running { number, target, open } => {
@@ -74,10 +76,27 @@ pub fn tell(
         }
         News::Found(found) => {
             line.clear();
-            let shown = finding(found, check);
-            console.say(&format!("{}\n", terminal::finding(&shown, &console.look)))
+            show(finding(found, check), check, console, library)
+        }
+        News::Deadlocked(found) => {
+            line.clear();
+            show(deadlock::finding(found, check), check, console, library)
         }
     }
+}
+
+/// A finding with its source lines.
+fn show(
+    finding: report::Finding,
+    check: &Check,
+    console: &mut Console,
+    library: &mut Library,
+) -> Result<()> {
+    let mut all = [finding];
+    // The scene knows the classes, which tell files of one name apart.
+    crate::scene::fill(&mut all, &check.out);
+    library.fill_one(&mut all[0]);
+    console.say(&format!("{}\n", terminal::finding(&all[0], &console.look)))
 }
 
 /// The finding as reports show it.
@@ -101,15 +120,14 @@ pub fn finding(found: &Finding, check: &Check) -> report::Finding {
     };
     let mut effects: Vec<String> = found.judged.effects.iter().map(Effect::to_string).collect();
     effects.extend(ending(found.judged.ended).map(str::to_owned));
-    let report = check.out.join("report.json");
     shown.evidence = Some(Evidence {
         origin: origin(&found.key).to_owned(),
         values,
         effects,
         alike: found.alike,
-        trace: relative(found),
+        trace: file_name(&found.trace),
         run: found.run,
-        replay: format!("untorn replay {} {}", report.display(), found.number),
+        replay: replay(check, found.number),
         block: found.key.block.clone(),
         variable: found.key.field.clone(),
         concern: concern(&found.key),
@@ -123,6 +141,11 @@ fn concern(key: &Key) -> String {
     let (_, block, field) = key.concern();
     let words = [origin(key), block, field];
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The command that shows a finding again.
+pub fn replay(check: &Check, number: u32) -> String {
+    format!("untorn replay {} {number}", check.out.join("report.json").display())
 }
 
 fn origin(key: &Key) -> &'static str {
@@ -168,12 +191,7 @@ pub fn summary(
     report: &Path,
     console: &mut Console,
 ) -> Result<()> {
-    let verdict = match (outcome.findings.len(), outcome.candidates) {
-        (0, _) if outcome.deadlocks > 0 => "a deadlock, and no torn block, found".to_owned(),
-        (0, 0) => "nothing that could be torn was seen".to_owned(),
-        (0, _) => "no violation found".to_owned(),
-        (found, _) => format!("{} found", count(found as u64, "violation")),
-    };
+    let verdict = verdict(outcome);
     let ended = if outcome.interrupted { " (interrupted)" } else { "" };
     console.say(&format!(
         "{verdict} in {:.1} s{ended}: {} ({} directed), {} of up to {}\n",
@@ -200,6 +218,18 @@ pub fn summary(
     limits(outcome, console)?;
     let page = report.with_extension("html");
     console.say(&format!("  report: {}, to look at: {}\n", report.display(), page.display()))
+}
+
+fn verdict(outcome: &Outcome) -> String {
+    let torn = count(outcome.findings.len() as u64, "violation");
+    let stuck = count(outcome.deadlocked.len() as u64, "deadlock");
+    match (outcome.findings.len(), outcome.deadlocked.len(), outcome.candidates) {
+        (0, 0, 0) => "nothing that could be torn was seen".to_owned(),
+        (0, 0, _) => "no violation found".to_owned(),
+        (0, _, _) => format!("{stuck}, and no torn block, found"),
+        (_, 0, _) => format!("{torn} found"),
+        _ => format!("{torn} and {stuck} found"),
+    }
 }
 
 /// Predicted, not reached: a list of its own, never mixed with what happened.
@@ -230,11 +260,7 @@ fn limits(outcome: &Outcome, console: &mut Console) -> Result<()> {
     }
     if outcome.deadlocks > 0 {
         let runs = count(outcome.deadlocks.into(), "run");
-        console
-            .say(&format!("  DEADLOCK: {runs} ended with threads that wait for each other\n"))?;
-    }
-    for trace in &outcome.deadlocked {
-        console.say(&format!("    replay: untorn replay {}\n", trace.display()))?;
+        console.say(&format!("  DEADLOCK: {runs} ended with threads that wait for ever\n"))?;
     }
     if outcome.timed_out > 0 {
         console.say(&format!(

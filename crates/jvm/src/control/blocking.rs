@@ -272,7 +272,7 @@ impl Control {
                     return;
                 }
                 AtSite::Hold => {
-                    if self.pass(jni, core, me, Reason::Plan) == Resumed::Free {
+                    if self.pass(jni, core, me, Reason::Held) == Resumed::Free {
                         return;
                     }
                 }

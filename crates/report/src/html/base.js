@@ -36,6 +36,12 @@ function fit(text, pixels, font) {
   }
   return text.slice(0, low) + "…";
 }
+// The end of a name tells more than its beginning: worker-17.
+function fitEnd(text, pixels, font) {
+  let from = Math.max(0, text.length - 60);
+  while (from < text.length - 1 && widthOf((from ? "…" : "") + text.slice(from), font) > pixels) from++;
+  return (from ? "…" : "") + text.slice(from);
+}
 const clamp = (low, value, high) => Math.min(high, Math.max(low, value));
 const side = (lane) => (lane === 0 ? "a" : "b");
 const STATUS = { confirmed: "Confirmed", predicted: "Predicted, not reached", undecided: "Undecided" };
@@ -50,21 +56,30 @@ function statusGlyph(status, size = 12) {
   return svg;
 }
 
-// The three accesses in two lanes: round is a read, square is a write.
+// The accesses in two lanes: round is a read, square is a write. Of a deadlock, two that wait for each other.
 const glyphs = new Map();
-function patternGlyph(pattern, status) {
-  const name = pattern + status;
-  if (!glyphs.has(name)) glyphs.set(name, drawPattern(pattern, status));
+const isDeadlock = (story) => story.fault === "deadlock";
+function patternGlyph(story) {
+  const name = [story.fault, story.pattern, story.status, story.nodes.length > 1].join();
+  if (!glyphs.has(name)) glyphs.set(name, isDeadlock(story) ? drawCircle(story.nodes.length > 1) : drawPattern(story.pattern, story.status));
   return glyphs.get(name).cloneNode(true);
+}
+function drawCircle(closed) {
+  const svg = s("svg", { width: 40, height: 46, viewBox: "0 0 40 46", "aria-hidden": "true" });
+  const line = { fill: "none", stroke: "var(--tear)", "stroke-width": 1.4 };
+  if (closed) svg.append(s("path", { d: "M13 12C22 8 30 12 31 20", ...line }), s("path", { d: "M31.200 24l-3.400-5.500 6.200-.3z", fill: "var(--tear)" }),
+    s("path", { d: "M27 34C18 38 10 34 9 26", ...line }), s("path", { d: "M8.800 22l3.400 5.500-6.200.3z", fill: "var(--tear)" }));
+  svg.append(s("rect", { x: 2, y: 7, width: 14, height: 14, rx: 3, fill: "var(--a)" }), s("circle", { cx: 31, cy: 32, r: 7.500, fill: "var(--b)" }));
+  return svg;
 }
 function drawPattern(pattern, status) {
   const svg = s("svg", { width: 40, height: 46, viewBox: "0 0 40 46", "aria-hidden": "true" });
-  const letters = /^[RW]{3}$/.test(pattern) ? pattern : "···";
-  const at = [[9, 10], [31, 23], [9, 36]];
+  const letters = /^[RW]{3,4}$/.test(pattern) ? pattern : "···";
+  const at = letters.length === 4 ? [[9, 8], [31, 15], [31, 31], [9, 38]] : [[9, 10], [31, 23], [9, 36]];
   const dash = status === "confirmed" ? undefined : "2.5 2";
-  svg.append(s("path", { d: "M9 10 31 23 9 36", fill: "none", stroke: "var(--tear)", "stroke-width": 1.4, "stroke-dasharray": dash }));
+  svg.append(s("path", { d: "M" + at.map((p) => p.join(" ")).join("L"), fill: "none", stroke: "var(--tear)", "stroke-width": 1.4, "stroke-dasharray": dash }));
   at.forEach(([x, y], i) => {
-    const write = letters[i] === "W", color = i === 1 ? "b" : "a";
+    const write = letters[i] === "W", color = x > 20 ? "b" : "a";
     svg.append(write
       ? s("rect", { x: x - 7, y: y - 7, width: 14, height: 14, rx: 3, fill: `var(--${color})` })
       : s("circle", { cx: x, cy: y, r: 7, fill: `var(--${color}-tint)`, stroke: `var(--${color})`, "stroke-width": 1.5 }));

@@ -27,7 +27,7 @@ async function copyCommand(text, button, note) {
 
 function why(story) {
   const certain = story.status === "confirmed";
-  const section = h("section", { class: "card section", "aria-labelledby": "why" }, h("h2", { id: "why" }, certain ? "Why this is not atomic" : "Why this would not be atomic"));
+  const section = h("section", { class: "card section", "aria-labelledby": "why" }, h("h2", { id: "why" }, isDeadlock(story) ? "Why nobody can go on" : certain ? "Why this is not atomic" : "Why this would not be atomic"));
   if (story.orders) {
     section.append(h("p", {}, "If the blocks were atomic, the run would look like one of these orders. Cells marked ≠ differ from what was observed; – depends on code that did not run that way."), ordersTable(story), h("p", { class: "verdict" }, story.orders.verdict));
   }
@@ -37,10 +37,11 @@ function why(story) {
 
 function ordersTable(story) {
   // Initials tell more than letters in a row, where they differ.
-  const initials = story.nodes.map((node) => [...node.name][0]?.toUpperCase() ?? "?");
+  const parts = story.orders.parts;
+  const initials = parts.map((node) => [...node.name][0]?.toUpperCase() ?? "?");
   const letter = (n) => (new Set(initials).size === initials.length ? initials[n] : String(n + 1));
-  const seal = (n) => h("span", { class: `seal ${story.nodes[n].lane === 0 ? "" : "lb"}`, "aria-hidden": "true" }, letter(n));
-  const name = (n) => story.nodes[n].name;
+  const seal = (n) => h("span", { class: `seal ${parts[n].lane === 0 ? "" : "lb"}`, "aria-hidden": "true" }, letter(n));
+  const name = (n) => parts[n].name;
   return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Serial orders" }, h("table", { class: "orders" },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Order tried"), story.orders.columns.map((c) => h("th", { scope: "col" }, c)))),
     h("tbody", {},
@@ -51,8 +52,10 @@ function ordersTable(story) {
 
 function graph(story) {
   const n = story.nodes.length;
-  const names = n === 2 ? `${story.nodes[0].name} must come before ${story.nodes[1].name}, and ${story.nodes[1].name} before ${story.nodes[0].name}. No order satisfies both.` : `Each of these ${n} must come before the next, and the last before the first. No order satisfies all.`;
-  return h("section", { class: "card section", "aria-labelledby": "graph" }, h("h2", { id: "graph" }, "Transaction graph"), h("p", {}, story.status === "confirmed" ? names : "If it happened: " + names), h("div", { class: "graph scroll" }, n === 2 ? drawPair(story) : drawRing(story)),
+  const who = story.nodes.map((node) => node.name);
+  const circle = n === 2 ? `${who[0]} waits for ${who[1]}, and ${who[1]} for ${who[0]}. Neither can ever go on.` : "Each waits for the next, and the last for the first. None can ever go on.";
+  const names = isDeadlock(story) ? circle : n === 2 ? `${story.nodes[0].name} must come before ${story.nodes[1].name}, and ${story.nodes[1].name} before ${story.nodes[0].name}. No order satisfies both.` : `Each of these ${n} must come before the next, and the last before the first. No order satisfies all.`;
+  return h("section", { class: "card section", "aria-labelledby": "graph" }, h("h2", { id: "graph" }, isDeadlock(story) ? "Who waits for whom" : "Transaction graph"), h("p", {}, story.status === "confirmed" ? names : "If it happened: " + names), h("div", { class: "graph scroll" }, n === 2 ? drawPair(story) : drawRing(story)),
     n === 2 ? null : h("ol", { class: "proof" }, story.links.map((link) => h("li", {}, link.because))));
 }
 

@@ -56,7 +56,8 @@ function drawBoxes(story, g) {
     const end = own.findLast((i) => story.rows[i].kind === "end");
     const [x1, x2] = g.box(node.lane), c = side(node.lane);
     const top = g.rows[begin].top + 3;
-    const bottom = end === undefined ? g.rows[own.at(-1)].bottom : g.rows[end].bottom + 2;
+    const stuck = isDeadlock(story);
+    const bottom = stuck ? g.floor - 2 : end === undefined ? g.rows[own.at(-1)].bottom : g.rows[end].bottom + 2;
     const rips = n === 0 ? story.rips : [];
     let y = top;
     const edges = [];
@@ -69,8 +70,10 @@ function drawBoxes(story, g) {
     for (const [from, to, tornTop, tornBottom] of edges) {
       const r = 5;
       let d = tornTop ? "M" + zigzag(x1, x2, from, false).slice(2) : `M${x1} ${from + r} Q${x1} ${from} ${x1 + r} ${from} H${x2 - r} Q${x2} ${from} ${x2} ${from + r}`;
-      d += tornBottom ? zigzag(x1, x2, to, true) : ` V${to - r} Q${x2} ${to} ${x2 - r} ${to} H${x1 + r} Q${x1} ${to} ${x1} ${to - r}`;
-      out.push(s("path", { d: d + " Z", fill: `var(--${c}-tint)`, stroke: `var(--${c})`, "stroke-width": 1.2, "stroke-dasharray": dashed }));
+      if (stuck) d += ` V${to} M${x1} ${to} V${from + r}`;
+      else d += tornBottom ? zigzag(x1, x2, to, true) : ` V${to - r} Q${x2} ${to} ${x2 - r} ${to} H${x1 + r} Q${x1} ${to} ${x1} ${to - r}`;
+      if (stuck) out.push(s("rect", { x: x1, y: from, width: x2 - x1, height: to - from, rx: r, fill: `var(--${c}-tint)` }), s("path", { d, fill: "none", stroke: `var(--${c})`, "stroke-width": 1.2 }));
+      else out.push(s("path", { d: d + " Z", fill: `var(--${c}-tint)`, stroke: `var(--${c})`, "stroke-width": 1.2, "stroke-dasharray": dashed }));
       for (const [torn, at] of [[tornTop, from], [tornBottom, to]])
         if (torn) out.push(s("path", { d: "M" + zigzag(x1, x2, at, false).slice(2), fill: "none", stroke: "var(--tear)", "stroke-width": 2 }));
     }
@@ -113,15 +116,15 @@ function drawMemory(story, g, marks) {
     const x = g.trackX(t), w = g.track - 8;
     let from = 54, value = story.variables[variable].before, writer = null, lost = false;
     const close = (to) => {
-      if (to - from < 8) return;
+      if (to - from < 8 || (value === null && isDeadlock(story))) return;
       out.push(s("rect", { x, y: from, width: w, height: to - from, rx: 4, fill: "var(--surface)", stroke: "var(--line2)" }));
       if (writer !== null) out.push(s("rect", { x: writer === 0 ? x : x + w - 4, y: from, width: 4, height: to - from, fill: `var(--${side(writer)})` }));
       const text = value ?? "?";
-      out.push(s("text", { x: x + w / 2, y: from + 18, "text-anchor": "middle", "font-family": MONO, "font-size": text.length > 5 ? 12 : 14, "font-weight": 600, fill: "var(--ink)" }, cut(text, 6), s("title", {}, text)));
+      out.push(s("text", { x: x + w / 2, y: from + 18, "text-anchor": "middle", "font-family": MONO, "font-size": text.length > 4 || isDeadlock(story) ? 12 : 14, "font-weight": 600, fill: "var(--ink)" }, isDeadlock(story) ? fitEnd(text, w - 12, "600 12px mono") : cut(text, 6), s("title", {}, text)));
       if (lost && to - from > 30) marks.lost.push(s("text", { x: x + w / 2, y: to - 6, stroke: "var(--surface)", "stroke-width": 4, "paint-order": "stroke", "text-anchor": "middle", "font-size": 11.5, "font-weight": 700, fill: "var(--tear)" }, "lost"));
     };
     story.rows.forEach((row, i) => {
-      if (row.kind !== "write" || row.variable !== variable) return;
+      if ((row.kind !== "write" && row.kind !== "acquire") || row.variable !== variable) return;
       close(g.rows[i].y - 12);
       from = g.rows[i].y - 10; value = row.value; writer = row.lane; lost = row.lost;
     });
@@ -129,11 +132,12 @@ function drawMemory(story, g, marks) {
   });
   story.rows.forEach((row, i) => {
     const t = g.shown.indexOf(row.variable);
-    if (t < 0 || (row.kind !== "read" && row.kind !== "write")) return;
+    if (t < 0 || !["read", "write", "acquire", "request"].includes(row.kind)) return;
     const y = g.rows[i].y, edge = row.lane === 0 ? g.trackX(t) : g.trackX(t) + g.track - 8;
     const [x1, x2] = row.kind === "read" ? [edge, g.inner(row.lane)] : [g.inner(row.lane), edge];
     const d = x2 > x1 ? -1 : 1;
-    marks.arrows.push(s("path", { d: `M${x1} ${y}H${x2 + d * 3}`, stroke: "var(--ink2)", "stroke-width": 1.1 }),
+    if (row.kind === "request") marks.arrows.push(s("path", { d: `M${x1} ${y}H${x2 + d * 7}`, stroke: "var(--ink2)", "stroke-width": 1.1, "stroke-dasharray": "3 2" }), s("path", { d: `M${x2 + d * 5} ${y - 7}v14`, stroke: "var(--tear)", "stroke-width": 2.5 }));
+    else marks.arrows.push(s("path", { d: `M${x1} ${y}H${x2 + d * 3}`, stroke: "var(--ink2)", "stroke-width": 1.1 }),
       s("path", { d: `M${x2} ${y}l${d * 6}-3v6z`, fill: "var(--ink2)" }));
   });
   return out;
@@ -149,7 +153,7 @@ function drawSwitches(story, g) {
         s("path", { d: `M${x2 + d * 2} ${y}l${d * 6}-3v6z`, fill: "var(--ctl)" }));
       if (!g.narrow) {
         const left = row.lane === 0;
-        const room = left ? x2 - g.box(0)[0] - 14 : g.box(row.lane)[1] - x2 - 12;
+        const room = (left ? x2 - g.box(0)[0] - 14 : g.box(row.lane)[1] - x2 - 12) - (isDeadlock(story) ? 10 : 0);
         out.push(s("text", { x: left ? x2 - 7 : x2 + 8, y: y - 4, "text-anchor": left ? "end" : "start", "font-size": 11, fill: "var(--ink3)" }, fit(widthOf(row.label, "400 11px") > room ? row.label.replace("switch to ", "to ") : row.label, room, "400 11px")));
       }
     }
@@ -164,7 +168,8 @@ function drawCurves(story, g) {
   for (const link of story.links) {
     if (!link.rows) continue;
     const [i, j] = link.rows, from = story.rows[i], to = story.rows[j];
-    const x1 = g.inner(from.lane), x2 = g.inner(to.lane), y1 = g.rows[i].y + 7, y2 = g.rows[j].y - 7;
+    const down = j > i ? 7 : -7;
+    const x1 = g.inner(from.lane), x2 = g.inner(to.lane), y1 = g.rows[i].y + down, y2 = g.rows[j].y - down;
     const d1 = from.lane === 0 ? 1 : -1, d2 = to.lane === 0 ? 1 : -1;
     const bow = Math.max(26, Math.abs(x2 - x1) * 0.5);
     const end = x2 + d2 * 5;
@@ -179,10 +184,11 @@ function drawCurves(story, g) {
 function drawPill(story, g, row, at) {
   const out = [], c = side(row.lane), x = g.life(row.lane), y = at.y;
   const tall = row.key ? 26 : 21, dash = story.status === "confirmed" ? undefined : "4 3";
-  const write = row.kind === "write";
-  const word = row.kind === "other" ? fit(row.label.split(" ")[0], g.ph * 2 - 6, "600 11.5px mono") : `${write ? "W" : "R"} ${row.value === undefined ? "?" : cut(row.value, 6)}`;
+  const write = row.kind === "write" || row.kind === "acquire";
+  const waits = row.kind === "request";
+  const word = row.kind === "acquire" ? "takes" : waits ? "waits" : row.kind === "other" ? fit(row.label.split(" ")[0], g.ph * 2 - 6, "600 11.5px mono") : `${write ? "W" : "R"} ${row.value === undefined ? "?" : cut(row.value, 6)}`;
   const filled = write && story.status === "confirmed";
-  out.push(s("rect", { x: x - g.ph, y: y - tall / 2, width: g.ph * 2, height: tall, rx: row.kind === "read" ? tall / 2 : 3, fill: filled ? `var(--${c})` : "var(--surface)", stroke: `var(--${c})`, "stroke-width": row.key ? 2 : 1.2, "stroke-dasharray": dash }));
+  out.push(s("rect", { x: x - g.ph, y: y - tall / 2, width: g.ph * 2, height: tall, rx: row.kind === "read" || waits ? tall / 2 : 3, fill: filled ? `var(--${c})` : "var(--surface)", stroke: `var(--${c})`, "stroke-width": row.key ? 2 : 1.2, "stroke-dasharray": waits ? "4 3" : dash }));
   out.push(s("text", { x, y: y + 4.5, "text-anchor": "middle", "font-family": MONO, "font-size": word.length > 7 || g.narrow ? 11.5 : 12.5, "font-weight": 600, fill: filled ? `var(--${c}-on)` : "var(--ink)" }, word));
   out.push(...drawAside(g, row, at));
   return out;
@@ -191,21 +197,36 @@ function drawPill(story, g, row, at) {
 // Line, and the lock that is held, on the outer side of the pill.
 function drawAside(g, row, at) {
   const out = [], left = row.lane === 0, x = g.life(row.lane), y = at.y;
-  const locked = (row.locks || []).length > 0;
+  const lock = row.kind === "acquire" || row.kind === "request";
+  const locked = !lock && (row.locks || []).length > 0;
   const edge = left ? x - g.ph - 8 : x + g.ph + 8;
   if (locked) {
     const bx = left ? edge - 6 : edge;
     out.push(s("rect", { x: bx, y: y - 13, width: 6, height: 26, rx: 1.5, fill: "url(#hatch)", stroke: "var(--ink2)", "stroke-width": .8 }));
   }
   const tx = edge + (left ? -1 : 1) * (locked ? 10 : 0);
-  const [x1, x2] = g.box(row.lane), room = left ? tx - x1 - 4 : x2 - tx - 4;
+  // The bar of a lock that is held for ever stands at the edge.
+  const [x1, x2] = g.box(row.lane), room = (left ? tx - x1 - 4 : x2 - tx - 4) - (lock ? 10 : 0);
   const line = (row.place || "").match(/:(\d+)$/);
   const long = !g.narrow && line && widthOf(`line ${line[1]}`, "400 11.5px") <= room;
   const where = line ? (long ? "line " : "L") + line[1] : row.place || "";
-  const second = row.kind === "other" ? row.label.split(" ").slice(1).join(" ") : locked && !g.narrow ? row.locks.at(-1).split("#")[0].split(".").at(-1) : "";
+  const second = lock ? row.label : row.kind === "other" ? row.label.split(" ").slice(1).join(" ") : locked && !g.narrow ? row.locks.at(-1).split("#")[0].split(".").at(-1) : "";
   const text = (words, dy) => s("text", { x: tx, y: y + dy, "text-anchor": left ? "end" : "start", "font-size": 11.5, fill: "var(--ink2)" }, fit(words, room, "400 11.5px"), s("title", {}, words));
   if (where) out.push(text(where, second ? -2 : 4));
   if (second) out.push(text(second, where ? 11 : 4));
+  return out;
+}
+
+// Locks that are never given back: a bar at the edge of the block, from the acquire to the end.
+function drawHeld(story, g) {
+  if (!isDeadlock(story)) return [];
+  const count = new Map(), out = [];
+  story.rows.forEach((row, i) => {
+    if (row.kind !== "acquire") return;
+    const n = count.get(row.lane) || 0, [x1, x2] = g.box(row.lane);
+    count.set(row.lane, n + 1);
+    if (n < 3) out.push(s("rect", { x: row.lane === 0 ? x1 + 4 + n * 9 : x2 - 10 - n * 9, y: g.rows[i].y - 13, width: 6, height: g.floor - g.rows[i].y + 9, rx: 1.5, fill: "url(#hatch)", stroke: "var(--ink2)", "stroke-width": .8 }, s("title", {}, `holds ${row.label}`)));
+  });
   return out;
 }
 
@@ -256,8 +277,8 @@ function drawHead(story, g) {
     out.push(s("text", { x: x - w / 2 + 15, y: 27, "font-size": 13.5, "font-weight": 620, fill: "var(--ink)" }, name, s("title", {}, lane.name)));
   });
   const middle = g.trackX(0) + (g.mem - 8) / 2;
-  if (g.shown.length) out.push(s("text", { x: middle, y: 15, "text-anchor": "middle", "font-size": 11.5, fill: "var(--ink2)" }, g.narrow ? "memory" : "shared memory"));
-  g.shown.forEach((v, t) => out.push(s("text", { x: g.trackX(t) + (g.track - 8) / 2, y: 31, "text-anchor": "middle", "font-size": 12, "font-family": MONO, fill: "var(--ink)" }, fit(story.variables[v].name, g.shown.length > 1 ? g.track - 6 : g.track + 26, "400 12px mono"), s("title", {}, story.variables[v].full))));
+  if (g.shown.length) out.push(s("text", { x: middle, y: 15, "text-anchor": "middle", "font-size": 11.5, fill: "var(--ink2)" }, isDeadlock(story) ? "locks" : g.narrow ? "memory" : "shared memory"));
+  g.shown.forEach((v, t) => out.push(s("text", { x: g.trackX(t) + (g.track - 8) / 2, y: 31, "text-anchor": "middle", "font-size": 12, "font-family": MONO, fill: "var(--ink)" }, g.shown.length > 1 ? fitEnd(story.variables[v].name, g.track - 6, "400 12px mono") : fit(story.variables[v].name, g.track + 26, "400 12px mono"), s("title", {}, story.variables[v].full))));
   return out;
 }
 
@@ -270,7 +291,7 @@ function diagram(story, W, view) {
   const marks = { arrows: [], lost: [] };
   const band = current < 0 ? [] : [s("rect", { x: g.gutter, y: g.rows[current].top + 1, width: g.width - g.gutter, height: g.rows[current].bottom - g.rows[current].top - 2, rx: 3, fill: "var(--line)", opacity: .75 })];
   const slices = drawMemory(story, g, marks);
-  svg.append(...band, ...drawLives(story, g), ...drawBoxes(story, g), ...slices, ...drawSwitches(story, g), ...drawRips(story, g), ...drawRunning(story, g), ...marks.arrows, ...drawCurves(story, g), ...marks.lost, ...drawHead(story, g));
+  svg.append(...band, ...drawLives(story, g), ...drawBoxes(story, g), ...slices, ...drawHeld(story, g), ...drawSwitches(story, g), ...drawRips(story, g), ...drawRunning(story, g), ...marks.arrows, ...drawCurves(story, g), ...marks.lost, ...drawHead(story, g));
   story.rows.forEach((row, i) => svg.append(...drawRow(story, g, row, i, view.opened)));
   svg.append(...drawNumbers(story, g, current));
   if (view.dim && current >= 0 && g.rows[current].bottom < g.height) svg.append(s("rect", { x: 0, y: g.rows[current].bottom, width: g.width, height: g.height - g.rows[current].bottom, fill: "var(--surface)", opacity: .5 }));
@@ -285,9 +306,9 @@ function drawNumbers(story, g, current) {
     const y = g.rows[i].y, x = g.gutter / 2 - 2, now = i === current;
     if (now) out.push(s("rect", { x: x - 11, y: y - 9, width: 22, height: 18, rx: 3, fill: "var(--ink)" }));
     out.push(s("text", { x, y: y + 4, "text-anchor": "middle", "font-size": 11.5, "font-family": MONO, "font-weight": now ? 700 : 400, fill: now ? "var(--bg)" : "var(--ink3)" }, row.step));
-    if (now && ["read", "write", "other"].includes(row.kind)) {
+    if (now && ["read", "write", "other", "acquire", "request"].includes(row.kind)) {
       const tall = row.key ? 26 : 21;
-      out.push(s("rect", { x: g.life(row.lane) - g.ph - 3, y: y - tall / 2 - 3, width: g.ph * 2 + 6, height: tall + 6, rx: row.kind === "read" ? tall / 2 + 3 : 5, fill: "none", stroke: "var(--ink)", "stroke-width": 1.5 }));
+      out.push(s("rect", { x: g.life(row.lane) - g.ph - 3, y: y - tall / 2 - 3, width: g.ph * 2 + 6, height: tall + 6, rx: row.kind === "read" || row.kind === "request" ? tall / 2 + 3 : 5, fill: "none", stroke: "var(--ink)", "stroke-width": 1.5 }));
     }
   });
   return out;

@@ -8,6 +8,7 @@ function open(next, step) {
   stage = next.rows.length ? new Stage(next, step, remember) : null;
   const parts = [lead(next), next.notice ? h("section", { class: "card notice" }, h("h2", {}, next.notice.title), h("p", {}, next.notice.text)) : null, stage && stage.element];
   if (next.nodes.length > 1) parts.push(h("div", { class: "pair" }, why(next), graph(next)));
+  else if (isDeadlock(next)) parts.push(why(next));
   parts.push(fixes(next), evidence(next));
   story.replaceChildren(...parts.filter(Boolean));
   if (stage) stage.show();

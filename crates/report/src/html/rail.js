@@ -66,7 +66,7 @@ class Rail {
   item(group) {
     const story = group[0], names = story.block.split(".");
     const short = names.length > 2 ? names.slice(-2).join(".") : story.block;
-    const button = h("button", { class: "item", type: "button", title: story.block, onclick: () => this.choose(group) }, patternGlyph(story.pattern, story.status),
+    const button = h("button", { class: "item", type: "button", title: story.block, onclick: () => this.choose(group) }, patternGlyph(story),
       h("div", {}, h("b", {}, short || story.kind, group.length > 1 ? h("i", {}, `×${group.length}`) : null), h("span", {}, story.kind), h("span", { class: "third" }, story.gist)));
     button.group = group;
     return h("li", {}, button);

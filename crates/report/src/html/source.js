@@ -35,6 +35,7 @@ function whereabouts(story, lane, step) {
   const running = now && now.kind !== "effect" && now.lane === lane;
   if (past.length === 0) return { state: "not started", place: null, past };
   const over = past.length === own.length;
+  if (past.at(-1).kind === "request") return { state: place ? `waits at ${place.line}` : "waits", place, running, past };
   const done = over && past.at(-1).kind === "end";
   if (running) return { state: place ? `at line ${place.line}` : "running", place, running, past };
   if (done) return { state: "finished", place, past, over };

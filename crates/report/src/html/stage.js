@@ -8,10 +8,16 @@ function memoryAt(story, step) {
     for (const row of story.rows) {
       if (!row.step || row.step > step) continue;
       before = null;
-      if (row.kind === "write" && row.variable === v) { before = value ?? "?"; value = row.value ?? "?"; }
+      if ((row.kind === "write" || row.kind === "acquire") && row.variable === v) { before = isDeadlock(story) ? null : value ?? "?"; value = row.value ?? "?"; }
     }
-    return { name: variable.name, full: variable.full, value: value ?? "?", before };
+    return { name: variable.name, full: variable.full, value: value ?? (isDeadlock(story) ? "–" : "?"), before };
   });
+}
+
+// Three threads or three variables need the whole width; two variables a little more than one.
+function columnsOf(story) {
+  const tracks = tracksOf(story).length;
+  return story.lanes.length > 2 || tracks > 2 ? "columns wide" : tracks === 2 ? "columns two" : "columns";
 }
 
 class Stage {
@@ -20,7 +26,7 @@ class Stage {
     this.steps = story.rows.filter((row) => row.step);
     this.keys = story.rows.filter((row) => row.key);
     // The moment of the tear: the third access of a pattern, the last one of a longer cycle.
-    const third = this.keys.at(-1) || this.steps[0];
+    const third = this.keys.at(-1) || this.steps.at(-1);
     this.view = { step: step || third.step, dim: Boolean(step), opened: new Set() };
     this.view.step = clamp(1, this.view.step, this.steps.length);
     this.onstep = onstep;
@@ -31,7 +37,7 @@ class Stage {
     const n = this.steps.length;
     this.buttons = CONTROLS.map(([name, words]) => h("button", { class: `step ${name}`, type: "button", title: words, "aria-label": words, onclick: () => this.control(name) }, icon(name)));
     this.range = h("input", { type: "range", min: 1, max: n, step: 1, "aria-label": "Step", oninput: () => this.go(Number(this.range.value)) });
-    const letters = { read: "R", write: "W", other: "•", begin: "•", end: "•" };
+    const letters = { read: "R", write: "W", other: "•", begin: "•", end: "•", acquire: "●", request: "○" };
     const ticks = this.keys.map((row) => h("span", { class: "tick", "aria-hidden": "true" }, letters[row.kind]));
     ticks.forEach((tick, i) => { tick.style.left = `calc(8px + (100% - 16px) * ${n > 1 ? (this.keys[i].step - 1) / (n - 1) : 0})`; });
     this.where = h("span", { class: "where" });
@@ -43,7 +49,7 @@ class Stage {
     const toggle = h("button", { class: "link", type: "button", "aria-expanded": "false", onclick: () => { this.astext.hidden = !this.astext.hidden; toggle.setAttribute("aria-expanded", String(!this.astext.hidden)); } }, "Read the steps as text");
     this.element = h("section", { class: "card stage", "aria-label": "What happened, step by step" },
       h("div", { class: "bar" }, this.buttons, h("div", { class: "slide" }, ticks, this.range), this.where),
-      this.sentence, h("div", { class: this.story.lanes.length > 2 || tracksOf(this.story).length > 1 ? "columns wide" : "columns" }, this.left, this.middle, this.right), legend(this.story, toggle), this.astext);
+      this.sentence, h("div", { class: columnsOf(this.story) }, this.left, this.middle, this.right), legend(this.story, toggle), this.astext);
     this.listen();
   }
 
@@ -159,7 +165,7 @@ function memoryLine(story, step) {
   const changed = shown.filter((v) => v.before !== null);
   const few = (shown.length > 3 ? (changed.length ? changed : shown) : shown).slice(0, 3);
   if (few.length === 0) return null;
-  return h("span", { class: "memory" }, "Shared memory", few.map((v) => [h("code", { title: v.full }, v.name, " ", v.before === null ? null : [h("s", {}, cut(v.before, 24)), " → "]), h("b", {}, cut(v.value, 24))]));
+  return h("span", { class: "memory" }, isDeadlock(story) ? "Held by" : "Shared memory", few.map((v) => [h("code", { title: v.full }, v.name, " ", v.before === null ? null : [h("s", {}, cut(v.before, 24)), " → "]), h("b", {}, cut(v.value, 24))]));
 }
 
 function pane(element, story, lane, step) {
@@ -181,6 +187,7 @@ const bare = (name) => name.split(".").slice(-2).join(".");
 
 // What the thread knows, and whether that is still so.
 function facts(story, lane, step, here) {
+  if (isDeadlock(story)) return lockFacts(story, lane, here);
   const now = memoryAt(story, step), list = h("dl", { class: "facts" });
   story.variables.slice(0, 3).forEach((variable, v) => {
     const own = here.past.findLast((row) => row.variable === v && row.value !== undefined);
@@ -197,9 +204,23 @@ function facts(story, lane, step, here) {
   return list;
 }
 
+// What the thread has and what it wants.
+function lockFacts(story, lane, here) {
+  const held = here.past.filter((row) => row.kind === "acquire").map((row) => row.label), wanted = here.past.find((row) => row.kind === "request");
+  const last = here.past.at(-1);
+  return h("dl", { class: "facts" }, h("dt", {}, "locks held"), h("dd", {}, held.join(", ") || "none"), h("dt", {}, "waits for"), h("dd", {}, wanted ? [wanted.label, " ", h("i", {}, "for ever")] : "–"),
+    h("dt", {}, "in"), h("dd", { title: last?.calls?.join(" › ") }, last?.calls?.length ? bare(last.calls.at(-1)) : "–"));
+}
+
 function legend(story, toggle) {
   const mark = (drawing, words) => h("span", {}, s("svg", { width: 18, height: 14, viewBox: "0 0 18 14", "aria-hidden": "true" }, drawing), words);
   const line = { fill: "none", "stroke-width": 1.6 };
+  if (isDeadlock(story)) return h("div", { class: "legend" },
+    mark(s("rect", { x: 2, y: 2.500, width: 14, height: 9, rx: 1.500, fill: "var(--ink2)" }), "takes a lock"),
+    mark(s("rect", { x: 1.500, y: 2.500, width: 15, height: 9, rx: 4.500, fill: "none", stroke: "var(--ink2)", "stroke-width": 1.4, "stroke-dasharray": "3 2" }), "waits for one"),
+    mark(s("rect", { x: 6, y: 1, width: 5, height: 12, rx: 1, fill: "url(#hatch)", stroke: "var(--ink2)", "stroke-width": .8 }), "lock held"),
+    mark(s("path", { d: "M1 10C8 10 9 4 17 4", stroke: "var(--tear)", ...line }), "from who wants it to who has it"),
+    mark(s("path", { d: "M1 7h16", stroke: "var(--ctl)", ...line, "stroke-dasharray": "4 3" }), "context switch"), toggle);
   return h("div", { class: "legend" },
     mark(s("rect", { x: 1.500, y: 2.500, width: 15, height: 9, rx: 4.500, fill: "none", stroke: "var(--ink2)", "stroke-width": 1.4 }), "read"),
     mark(s("rect", { x: 2, y: 2.500, width: 14, height: 9, rx: 1.500, fill: "var(--ink2)" }), "write"),

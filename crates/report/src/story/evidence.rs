@@ -1,7 +1,9 @@
 //! How to see it again, why it is one, and where it was seen.
 
+use std::collections::BTreeSet;
+
 use super::{Card, Plot};
-use crate::model::{CheckFacts, Finding};
+use crate::model::{CheckFacts, Finding, Scene};
 use crate::words;
 
 pub fn replay(finding: &Finding) -> Card {
@@ -30,6 +32,29 @@ pub fn proof(plot: &Plot<'_>) -> Vec<String> {
     if out.is_empty() {
         out.push(words::cycle(plot.finding));
         out.extend(words::blame(plot.finding));
+    }
+    out
+}
+
+/// How many are shown, and what the others did meanwhile.
+fn threads(plot: &Plot<'_>, scene: &Scene) -> String {
+    let shown = plot.lanes.len() as u64;
+    let names: Vec<&str> = plot.variables.iter().map(|v| v.name.as_str()).collect();
+    let names = words::list(&names, 3);
+    let mut out = format!("{shown} of {} shown", scene.threads);
+    if names.is_empty() || plot.finding.is_deadlock() {
+        return out;
+    }
+    let seen: BTreeSet<&str> =
+        scene.steps.iter().map(|step| step.operation.thread.as_str()).collect();
+    let aside = seen.iter().filter(|name| plot.lane(name).is_none()).count() as u64;
+    if aside > 0 {
+        out.push_str(&format!("; {} more touched {names} meanwhile", words::number(aside)));
+    }
+    match scene.threads.saturating_sub(shown + aside) {
+        0 => {}
+        1 => out.push_str(&format!("; the other one did not touch {names} meanwhile")),
+        rest => out.push_str(&format!("; the other {rest} did not touch {names} meanwhile")),
     }
     out
 }
@@ -65,8 +90,13 @@ pub fn evidence(plot: &Plot<'_>, check: Option<&CheckFacts>) -> Vec<(String, Str
             other => other.to_owned(),
         });
         if let Some(preemptions) = evidence.preemptions {
-            let times = words::times(preemptions);
-            row("Schedule", format!("stops a thread that could go on {times}"));
+            row(
+                "Schedule",
+                match preemptions {
+                    0 => "stops no thread that could go on".to_owned(),
+                    some => format!("stops a thread that could go on {}", words::times(some)),
+                },
+            );
         }
         row("Trace", evidence.trace.clone());
     }
@@ -74,28 +104,15 @@ pub fn evidence(plot: &Plot<'_>, check: Option<&CheckFacts>) -> Vec<(String, Str
         row("Seen", words::times(finding.occurrences));
     }
     if let Some(scene) = &finding.scene {
-        let shown = plot.lanes.len() as u64;
-        let names: Vec<&str> = plot.variables.iter().map(|v| v.name.as_str()).collect();
-        let rest = scene.threads.saturating_sub(shown);
-        row(
-            "Threads",
-            match (rest, names.is_empty()) {
-                (0, _) | (_, true) => format!("{shown} of {} shown", scene.threads),
-                (1, _) => format!(
-                    "{shown} of {} shown; the other one did not touch {} meanwhile",
-                    scene.threads,
-                    words::list(&names, 3)
-                ),
-                (rest, _) => format!(
-                    "{shown} of {} shown; the other {rest} did not touch {} meanwhile",
-                    scene.threads,
-                    words::list(&names, 3)
-                ),
-            },
-        );
+        row("Threads", threads(plot, scene));
     }
     let objects: Vec<&str> = plot.variables.iter().map(|v| v.full.as_str()).collect();
-    row(if objects.len() > 1 { "Variables" } else { "Variable" }, words::list(&objects, 6));
+    let title = match (finding.is_deadlock(), objects.len()) {
+        (true, _) => "Locks",
+        (false, 2..) => "Variables",
+        (false, _) => "Variable",
+    };
+    row(title, words::list(&objects, 6));
     if let Some(block) = finding.refuted().next() {
         let place =
             if block.place.is_empty() { String::new() } else { format!(", {}", block.place) };

@@ -19,11 +19,11 @@ pub struct Fix {
 }
 
 impl Fix {
-    fn new(title: impl Into<String>, text: impl Into<String>) -> Self {
+    pub(super) fn new(title: impl Into<String>, text: impl Into<String>) -> Self {
         Self { title: title.into(), text: text.into(), removed: Vec::new(), added: Vec::new() }
     }
 
-    fn with(mut self, removed: &[String], added: &[String]) -> Self {
+    pub(super) fn with(mut self, removed: &[String], added: &[String]) -> Self {
         self.removed = removed.to_vec();
         self.added = added.to_vec();
         self
@@ -31,9 +31,12 @@ impl Fix {
 }
 
 pub fn fixes(plot: &Plot<'_>) -> Vec<Fix> {
+    if let Some(pair) = plot.pair() {
+        return pair.fixes(plot);
+    }
     let Some(scheme) = Scheme::new(plot) else { return of_cycle(plot) };
     let mut out = vec![scheme.lock()];
-    out.extend(scheme.collection());
+    out.extend(of_collection(simple_class(&scheme.owner)));
     out.extend(scheme.single_step());
     out.push(scheme.not_enough());
     out
@@ -168,48 +171,9 @@ impl<'a> Scheme<'a> {
     /// The declaration with `synchronized`, where that means the lock in question.
     fn synchronized(&self, fix: Fix, lock: &str) -> Fix {
         match &self.declaration {
-            Some(line) if lock == self.owner && self.owns => {
-                let (indent, rest) = line.split_at(line.len() - line.trim_start().len());
-                let words = ["public", "protected", "private", "static", "final"];
-                let mut at = 0;
-                for word in rest.split_inclusive(' ') {
-                    if !words.contains(&word.trim()) {
-                        break;
-                    }
-                    at += word.len();
-                }
-                let added = format!("{indent}{}synchronized {}", &rest[..at], &rest[at..]);
-                fix.with(std::slice::from_ref(line), &[added])
-            }
+            Some(line) if lock == self.owner && self.owns => synchronized(fix, line),
             _ => fix,
         }
-    }
-
-    /// Collections of the JDK have methods that do both steps at once.
-    fn collection(&self) -> Option<Fix> {
-        let class = simple_class(&self.owner);
-        let (title, text) = match class {
-            "Vector" | "Stack" | "ArrayList" | "LinkedList" | "ArrayDeque" => (
-                format!("Lock the {class} itself around both calls"),
-                "Its methods lock one call each, not two of them together. Code that asks and then acts must hold \
-                     the same monitor: synchronized (list) { … } around both."
-                    .to_owned(),
-            ),
-            "HashMap" | "Hashtable" | "ConcurrentHashMap" | "TreeMap" | "LinkedHashMap" => (
-                "Use one call that does both".to_owned(),
-                "On a ConcurrentHashMap, putIfAbsent, computeIfAbsent, merge and replace(key, old, new) check and act in \
-                 one step."
-                    .to_owned(),
-            ),
-            "StringBuffer" | "StringBuilder" | "AbstractStringBuilder" => (
-                "Or do not share the buffer".to_owned(),
-                "Build the text in one thread and hand over the finished String; or hold the monitor of both buffers \
-                 for the whole call."
-                    .to_owned(),
-            ),
-            _ => return None,
-        };
-        Some(Fix::new(title, text))
     }
 
     fn single_step(&self) -> Option<Fix> {
@@ -297,8 +261,57 @@ impl<'a> Scheme<'a> {
     }
 }
 
+/// Collections of the JDK have methods that do both steps at once.
+pub(super) fn of_collection(class: &str) -> Option<Fix> {
+    let (title, text) = match class {
+        "Vector" | "Stack" | "ArrayList" | "LinkedList" | "ArrayDeque" => (
+            format!("Lock the {class} itself around both calls"),
+            "Its methods lock one call each, not two of them together. Code that asks and then acts must hold \
+                 the same monitor: synchronized (list) { … } around both."
+                .to_owned(),
+        ),
+        "HashMap" | "Hashtable" | "ConcurrentHashMap" | "TreeMap" | "LinkedHashMap" => (
+            "Use one call that does both".to_owned(),
+            "On a ConcurrentHashMap, putIfAbsent, computeIfAbsent, merge and replace(key, old, new) check and act in \
+             one step."
+                .to_owned(),
+        ),
+        "StringBuffer" | "StringBuilder" | "AbstractStringBuilder" => (
+            "Or do not share the buffer".to_owned(),
+            "Build the text in one thread and hand over the finished String; or hold the monitor of both buffers \
+             for the whole call."
+                .to_owned(),
+        ),
+        _ => return None,
+    };
+    Some(Fix::new(title, text))
+}
+
+/// The declaration with `synchronized` in front of its type.
+fn synchronized(fix: Fix, line: &String) -> Fix {
+    let (indent, rest) = line.split_at(line.len() - line.trim_start().len());
+    let words = ["public", "protected", "private", "static", "final"];
+    let mut at = 0;
+    for word in rest.split_inclusive(' ') {
+        if !words.contains(&word.trim()) {
+            break;
+        }
+        at += word.len();
+    }
+    let added = format!("{indent}{}synchronized {}", &rest[..at], &rest[at..]);
+    fix.with(std::slice::from_ref(line), &[added])
+}
+
+/// The same for a method of which only the name is known.
+pub(super) fn declared_synchronized(fix: Fix, plot: &Plot<'_>, method: &str) -> Fix {
+    match declaration(plot, method) {
+        Some(line) => synchronized(fix, &line),
+        None => fix,
+    }
+}
+
 /// `Account` of `com.acme.Account#1`.
-fn simple_class(name: &str) -> &str {
+pub(super) fn simple_class(name: &str) -> &str {
     let class = name.split('#').next().unwrap_or("");
     class.rsplit(['.', '$']).next().unwrap_or(class)
 }

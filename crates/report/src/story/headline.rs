@@ -8,6 +8,9 @@ use crate::words;
 
 /// What this kind of tear is called.
 pub fn kind(plot: &Plot<'_>) -> &'static str {
+    if let Some(pair) = plot.pair() {
+        return pair.kind();
+    }
     let Some([first, ..]) = plot.three() else { return name_of("") };
     match (plot.pattern.as_str(), first.value.as_deref()) {
         ("RWW", Some("null")) => "Check then act",
@@ -15,7 +18,7 @@ pub fn kind(plot: &Plot<'_>) -> &'static str {
     }
 }
 
-/// The name of a pattern of three accesses.
+/// The name of a pattern of accesses.
 pub fn name_of(letters: &str) -> &'static str {
     match letters {
         "RWW" => "Lost update",
@@ -23,14 +26,16 @@ pub fn name_of(letters: &str) -> &'static str {
         "WWR" => "Overwritten before use",
         "WRW" => "Dirty read",
         "WWW" => "Mixed writes",
-        _ => "Conflict cycle",
+        letters => super::pair::name_of(letters),
     }
 }
 
 /// Labels beside pattern and kind, which have their own places.
 pub fn labels(finding: &Finding) -> Vec<String> {
-    let known = ["RWW", "RWR", "WWR", "WRW", "WWW", "conflict cycle", "replayable"];
-    finding.badges.iter().filter(|badge| !known.contains(&badge.as_str())).cloned().collect()
+    let known = ["conflict cycle", "deadlock", "replayable"];
+    let is_pattern = |badge: &str| badge.bytes().all(|letter| matches!(letter, b'R' | b'W'));
+    let own = |badge: &&String| !known.contains(&badge.as_str()) && !is_pattern(badge);
+    finding.badges.iter().filter(own).cloned().collect()
 }
 
 /// Puts the names of threads into a text: `{0}` is the torn one.
@@ -55,6 +60,9 @@ pub enum Part<'a> {
 use Part::{Lane, Own, Text};
 
 pub fn headline(plot: &Plot<'_>) -> Vec<Span> {
+    if let Some(pair) = plot.pair() {
+        return pair.headline(plot);
+    }
     let Some(accesses) = plot.three() else { return spans(plot, &of_cycle(plot)) };
     let [first, second, third] = accesses;
     let (a, b) = (0, plot.lane(&second.thread).unwrap_or(1));
@@ -153,9 +161,12 @@ fn of_cycle<'a>(plot: &Plot<'a>) -> Vec<Part<'a>> {
 /// What was observed, against what a serial order gives.
 pub fn dek(plot: &Plot<'_>) -> String {
     let evidence = plot.finding.evidence.as_ref();
+    let proved = evidence.is_some_and(|evidence| !evidence.values.is_empty());
+    if let Some(pair) = plot.pair().filter(|_| proved) {
+        return super::pair::dek(plot, &pair);
+    }
     let effects = evidence.map_or(&[][..], |evidence| &evidence.effects);
     let mut text: Vec<String> = effects.iter().take(2).map(|effect| said(effect)).collect();
-    let proved = evidence.is_some_and(|evidence| !evidence.values.is_empty());
     let serial = match (plot.pattern.as_str(), proved) {
         ("RWW", true) => {
             "Run one after the other, the second would have read what the first one wrote."
@@ -198,6 +209,9 @@ pub fn gist(plot: &Plot<'_>) -> String {
         let bare = effect.strip_prefix("printed ").unwrap_or(effect);
         let bare = bare.strip_prefix("uncaught: ").unwrap_or(bare);
         return ellipsis(bare.trim_matches('"'), 80);
+    }
+    if let Some(pair) = plot.pair() {
+        return pair.gist();
     }
     match plot.three() {
         Some([first, second, _]) => format!(

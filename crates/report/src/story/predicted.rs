@@ -6,7 +6,7 @@ use super::{
     Card, Lane, Link, Node, Notice, Span, Status, Story, Variable, headline, short_variable,
     split_block,
 };
-use crate::model::{CheckFacts, TraceReport, Unreached};
+use crate::model::{CheckFacts, Fault, TraceReport, Unreached};
 use crate::scene::split_place;
 use crate::text::ellipsis;
 use crate::words;
@@ -14,19 +14,94 @@ use crate::words;
 const TORN: &str = "One thread";
 const OTHER: &str = "Another thread";
 
-pub fn story(unreached: &Unreached, number: u32, check: Option<&CheckFacts>) -> Story {
-    let x = short_variable(&unreached.variable).to_owned();
-    let (class, method) = split_block(&unreached.block);
-    let letters: Vec<char> = unreached.pattern.chars().collect();
-    let verb = |index: usize| if letters.get(index) == Some(&'W') { "write" } else { "read" };
-    let file = |index: usize| {
-        let place = unreached.places.get(index).and_then(|place| split_place(place));
+/// A prediction, and what its accesses are called.
+struct Guess<'a> {
+    unreached: &'a Unreached,
+    method: &'a str,
+    /// Three accesses of one variable, or four of two.
+    letters: Vec<char>,
+    variables: Vec<Variable>,
+    /// All variables in a sentence.
+    x: String,
+}
+
+impl<'a> Guess<'a> {
+    fn new(unreached: &'a Unreached) -> Self {
+        let letters: Vec<char> = unreached.pattern.chars().collect();
+        let full: Vec<&str> = match letters.len() {
+            4 => unreached.variable.split(" and ").collect(),
+            _ => vec![&unreached.variable],
+        };
+        let variable = |full: &&str| Variable {
+            name: short_variable(full).to_owned(),
+            full: (*full).to_owned(),
+            before: None,
+        };
+        let variables: Vec<Variable> = full.iter().map(variable).collect();
+        let names: Vec<String> = variables.iter().map(|v| ellipsis(&v.name, 40)).collect();
+        let x = match (names.as_slice(), letters.len()) {
+            ([one], 4) => format!("two elements of {one}"),
+            (names, _) => words::list(names, 2),
+        };
+        Self { unreached, method: split_block(&unreached.block).1, letters, variables, x }
+    }
+
+    fn verb(&self, index: usize) -> &'static str {
+        if self.letters.get(index) == Some(&'W') { "write" } else { "read" }
+    }
+
+    /// The first and the last access are those of the block.
+    fn lane(&self, index: usize) -> usize {
+        usize::from(index != 0 && index + 1 != self.count())
+    }
+
+    fn count(&self) -> usize {
+        self.letters.len().clamp(3, 4)
+    }
+
+    /// Which variable an access is of, where the prediction says so.
+    fn variable(&self, index: usize) -> Option<usize> {
+        match self.count() {
+            4 if self.lane(index) == 1 => None,
+            4 if index > 0 => Some(self.variables.len() - 1),
+            _ => Some(0),
+        }
+    }
+
+    fn file(&self, index: usize) -> String {
+        let place = self.unreached.places.get(index).and_then(|place| split_place(place));
         place.map_or_else(String::new, |(file, _)| file.to_owned())
-    };
-    let (rows, rips) = picture(unreached, &x);
+    }
+
+    fn dek(&self) -> String {
+        let (x, method) = (&self.x, self.method);
+        match self.count() {
+            4 => format!(
+                "{method} accesses {x} one after the other, and they belong together; another thread would access both \
+                 in between. It has not been observed."
+            ),
+            _ => format!(
+                "A {} and a {} of {x} in {method} belong together; a {} by another thread would come between \
+                 them. It has not been observed.",
+                self.verb(0),
+                self.verb(2),
+                self.verb(1)
+            ),
+        }
+    }
+}
+
+pub fn story(unreached: &Unreached, number: u32, check: Option<&CheckFacts>) -> Story {
+    let guess = Guess::new(unreached);
+    let (class, method) = split_block(&unreached.block);
+    let verb = if guess.count() == 4 { "access" } else { guess.verb(1) };
+    let (rows, rips) = picture(&guess);
     let command = check.map_or_else(Vec::new, |check| check.command.clone());
+    let might = format!(" might {verb} {} between two accesses of ", guess.x);
+    let plain = |text: String| Span { text, lane: None };
     Story {
         number,
+        fault: Fault::Torn,
         status: Status::Predicted,
         pattern: unreached.pattern.clone(),
         kind: headline::name_of(&unreached.pattern),
@@ -35,33 +110,29 @@ pub fn story(unreached: &Unreached, number: u32, check: Option<&CheckFacts>) -> 
         labels: Vec::new(),
         headline: vec![
             Span { text: OTHER.to_owned(), lane: Some(1) },
-            Span { text: format!(" might {} {} between two accesses of ", verb(1), ellipsis(&x, 40)), lane: None },
+            plain(might),
             Span { text: ellipsis(method, 40), lane: Some(0) },
-            Span { text: ": possible on paper, but no run has reached it.".to_owned(), lane: None },
+            plain(": possible on paper, but no run has reached it.".to_owned()),
         ],
-        dek: format!(
-            "A {} and a {} of {x} in {method} belong together; a {} by another thread would come between \
-             them. It has not been observed.",
-            verb(0),
-            verb(2),
-            verb(1)
-        ),
+        dek: guess.dek(),
         gist: unreached.why.clone(),
         replay: harder(&command),
         notice: Some(Notice {
             title: "Why it was not reached".to_owned(),
-            text: format!("{}. This may be impossible; it is neither a violation nor a pass.", capital(&unreached.why)),
+            text: format!(
+                "{}. This may be impossible; it is neither a violation nor a pass.",
+                capital(&unreached.why)
+            ),
         }),
         lanes: vec![
-            Lane { name: TORN.to_owned(), block: method.to_owned(), file: file(0) },
-            Lane { name: OTHER.to_owned(), block: String::new(), file: file(1) },
+            Lane { name: TORN.to_owned(), block: method.to_owned(), file: guess.file(0) },
+            Lane { name: OTHER.to_owned(), block: String::new(), file: guess.file(1) },
         ],
-        variables: vec![Variable { name: x, full: unreached.variable.clone(), before: None }],
         nodes: vec![
             Node { name: TORN.to_owned(), block: method.to_owned(), lane: 0 },
             Node { name: OTHER.to_owned(), block: String::new(), lane: 1 },
         ],
-        links: links(&rows, &letters),
+        links: links(&guess, &rows),
         rows,
         rips,
         orders: None,
@@ -77,6 +148,7 @@ pub fn story(unreached: &Unreached, number: u32, check: Option<&CheckFacts>) -> 
             ("Variable".to_owned(), unreached.variable.clone()),
             ("Block".to_owned(), unreached.block.clone()),
         ],
+        variables: guess.variables,
     }
 }
 
@@ -104,18 +176,18 @@ pub fn shell(word: &str) -> String {
     }
 }
 
-fn picture(unreached: &Unreached, x: &str) -> (Vec<Row>, Vec<super::Rip>) {
-    let method = split_block(&unreached.block).1;
+fn picture(guess: &Guess<'_>) -> (Vec<Row>, Vec<super::Rip>) {
+    let method = guess.method;
     let access = |index: usize| {
-        let write = unreached.pattern.chars().nth(index) == Some('W');
-        let lane = usize::from(index == 1);
-        let mut row = Row::new(if write { Kind::Write } else { Kind::Read }, lane);
+        let (verb, lane) = (guess.verb(index), guess.lane(index));
+        let mut row = Row::new(if verb == "write" { Kind::Write } else { Kind::Read }, lane);
         row.key = true;
         row.node = Some(lane);
-        row.variable = Some(0);
-        row.place = unreached.places.get(index).cloned().unwrap_or_default();
+        row.variable = guess.variable(index);
+        row.place = guess.unreached.places.get(index).cloned().unwrap_or_default();
         let who = if lane == 0 { TORN } else { OTHER };
-        row.text = format!("{who} would {} {x}.", if write { "write" } else { "read" });
+        let x = row.variable.map_or("one of the two", |index| &guess.variables[index].name);
+        row.text = format!("{who} would {verb} {x}.");
         row
     };
     let mut begin = Row::new(Kind::Begin, 0);
@@ -127,27 +199,30 @@ fn picture(unreached: &Unreached, x: &str) -> (Vec<Row>, Vec<super::Rip>) {
         row.label = format!("switch to {to}");
         row
     };
-    let mut rows =
-        vec![begin, access(0), switch(1, "another"), access(1), switch(0, "the first"), access(2)];
+    let last = guess.count() - 1;
+    let mut rows = vec![begin, access(0), switch(1, "another")];
+    rows.extend((1..last).map(access));
+    rows.extend([switch(0, "the first"), access(last)]);
     number(&mut rows);
-    let mut rips = rips_of(&rows, &[x.to_owned()]);
+    let names: Vec<String> = guess.variables.iter().map(|variable| variable.name.clone()).collect();
+    let mut rips = rips_of(&rows, &names);
     for rip in &mut rips {
-        rip.belief = format!("relies on {}", ellipsis(x, 14));
+        rip.belief = format!("relies on {}", ellipsis(&names[0], 14));
     }
     (rows, rips)
 }
 
-fn links(rows: &[Row], letters: &[char]) -> Vec<Link> {
+fn links(guess: &Guess<'_>, rows: &[Row]) -> Vec<Link> {
     let keys: Vec<usize> = (0..rows.len()).filter(|&index| rows[index].key).collect();
-    let verb = |index: usize| if letters.get(index) == Some(&'W') { "write" } else { "read" };
-    let link = |from: usize, because: &str| Link {
-        kind: format!("{} → {}", verb(from), verb(from + 1)),
+    let last = guess.count() - 1;
+    let link = |from: usize, to: usize, because: &str| Link {
+        kind: format!("{} → {}", guess.verb(from), guess.verb(to)),
         because: because.to_owned(),
-        rows: keys.get(from).copied().zip(keys.get(from + 1).copied()).map(|(a, b)| [a, b]),
+        rows: keys.get(from).copied().zip(keys.get(to).copied()).map(|(a, b)| [a, b]),
     };
     vec![
-        link(0, "first access before the other thread’s"),
-        link(1, "and that before the second access"),
+        link(0, 1, "first access before the other thread’s"),
+        link(last - 1, last, "and that before the second access"),
     ]
 }
 
@@ -156,6 +231,7 @@ pub fn undecided(trace: &TraceReport, number: u32) -> Story {
     let names: Vec<&str> = trace.checkers.iter().map(|checker| checker.name.as_str()).collect();
     Story {
         number,
+        fault: Fault::Torn,
         status: Status::Undecided,
         pattern: String::new(),
         kind: "No verdict",

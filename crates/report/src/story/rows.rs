@@ -6,7 +6,7 @@ use super::{Plot, Rip, sentences, short_value, short_variable};
 use crate::model::{Finding, SceneStep};
 use crate::operation::{Action, Operation};
 use crate::scene::split_place;
-use crate::text::ellipsis;
+use crate::text::{ellipsis, tail_ellipsis};
 
 /// Fewer hidden events than this are not worth a row.
 const FEWEST_HIDDEN: u64 = 12;
@@ -21,6 +21,10 @@ pub enum Kind {
     Begin,
     Read,
     Write,
+    /// A lock of a deadlock: got, and kept.
+    Acquire,
+    /// The same: wanted, and never got.
+    Request,
     /// A lock, a fork, a call.
     Other,
     End,
@@ -110,14 +114,14 @@ pub fn rows(plot: &Plot<'_>) -> Vec<Row> {
             rows.push(gap(
                 lane,
                 step.hidden,
-                "events",
-                "touch none of the variables of this finding",
+                "event",
+                " touch none of the variables of this finding",
             ));
         }
         rows.push(row(plot, &steps, index, lane));
     }
     mark_lost(&mut rows);
-    let mut rows = fold(rows);
+    let mut rows = fold(plot, rows);
     for effect in plot.finding.evidence.iter().flat_map(|evidence| &evidence.effects).take(2) {
         let mut row = Row::new(Kind::Effect, 0);
         row.label = effect.clone();
@@ -143,13 +147,19 @@ pub(super) fn switch(plot: &Plot<'_>, lane: usize) -> Row {
 
 fn gap(lane: usize, count: u64, noun: &str, why: &str) -> Row {
     let mut row = Row::new(Kind::Gap, lane);
-    row.label = format!("⋯ {} {noun}", crate::words::number(count));
-    row.text = format!("{} {noun} {why}", crate::words::number(count));
+    let count = crate::words::count(count, noun);
+    row.label = format!("⋯ {count}");
+    row.text = format!("{count}{why}");
     row
 }
 
 /// The steps of the scene; without one, the operations and the ends of their blocks.
 fn steps(finding: &Finding) -> Vec<SceneStep> {
+    if finding.is_deadlock() && finding.transactions.is_empty() {
+        let mut steps = finding.waiting.clone();
+        steps.sort_by_key(|step| step.operation.at);
+        return steps;
+    }
     if let Some(scene) = &finding.scene {
         return scene.steps.clone();
     }
@@ -192,6 +202,8 @@ fn row(plot: &Plot<'_>, steps: &[SceneStep], index: usize, lane: usize) -> Row {
         Action::Write => Kind::Write,
         Action::Begin => Kind::Begin,
         Action::End => Kind::End,
+        Action::Acquire if plot.finding.is_deadlock() => Kind::Acquire,
+        Action::Request | Action::Wait if plot.finding.is_deadlock() => Kind::Request,
         _ => Kind::Other,
     };
     let mut row = Row::new(kind, lane);
@@ -207,6 +219,12 @@ fn row(plot: &Plot<'_>, steps: &[SceneStep], index: usize, lane: usize) -> Row {
     if matches!(kind, Kind::Read | Kind::Write) {
         row.variable = plot.variable(&operation.target);
         row.value = operation.value.clone();
+    } else if matches!(kind, Kind::Acquire | Kind::Request) {
+        row.variable = plot.variable(&operation.target);
+        // Who holds it is what is to be known of a lock.
+        row.value = (kind == Kind::Acquire).then(|| operation.thread.clone());
+        let name = row.variable.map_or(&operation.target, |index| &plot.variables[index].name);
+        row.label.clone_from(name);
     } else if kind == Kind::Other {
         row.label = format!("{} {}", operation.action.verb(), short_variable(&operation.target));
     }
@@ -233,35 +251,60 @@ fn mark_lost(rows: &mut [Row]) {
 }
 
 /// Keeps what is close to key accesses, and begins and ends; the rest becomes gaps.
-fn fold(rows: Vec<Row>) -> Vec<Row> {
+fn fold(plot: &Plot<'_>, rows: Vec<Row>) -> Vec<Row> {
     if rows.len() <= MOST_ROWS {
         return rows;
     }
+    // Switches follow from what is left.
+    let rows: Vec<Row> = rows.into_iter().filter(|row| row.kind != Kind::Switch).collect();
     let keys: Vec<usize> = (0..rows.len()).filter(|&index| rows[index].key).collect();
     let is_close = |index: usize| keys.iter().any(|&key| key.abs_diff(index) <= AROUND_KEYS);
     let last = rows.len() - 1;
     let mut out: Vec<Row> = Vec::new();
-    let mut folded = 0;
-    let mut lane = 0;
+    let mut folded = Vec::new();
     for (index, row) in rows.into_iter().enumerate() {
-        let outline = matches!(row.kind, Kind::Begin | Kind::End | Kind::Switch) && keys.len() < 12;
-        if is_close(index) || (index == 0 || index == last) || (outline && out.len() < MOST_ROWS) {
-            if folded > 0 {
-                out.push(gap(
-                    lane,
-                    folded,
-                    "steps",
-                    "are folded: they are not part of the conflict",
-                ));
+        let outline = matches!(row.kind, Kind::Begin | Kind::End) && keys.len() < 12;
+        if is_close(index) || index == 0 || index == last || (outline && out.len() < MOST_ROWS) {
+            out.extend(gap_of(&std::mem::take(&mut folded), out.last()));
+            if out.last().is_some_and(|before| before.lane != row.lane) {
+                out.push(switch(plot, row.lane));
             }
-            folded = 0;
             out.push(row);
         } else {
-            folded += 1;
-            lane = row.lane;
+            folded.push(row);
         }
     }
     out
+}
+
+/// What was folded, as one row in the lane where the picture is.
+fn gap_of(folded: &[Row], before: Option<&Row>) -> Option<Row> {
+    let steps = folded.iter().filter(|row| row.kind != Kind::Gap).count() as u64;
+    let mut lanes: Vec<usize> = folded.iter().map(|row| row.lane).collect();
+    lanes.sort_unstable();
+    lanes.dedup();
+    let of = match lanes.len() {
+        0 | 1 => String::new(),
+        many => format!(" of {many} threads"),
+    };
+    let why = format!("{of} are folded: they are not part of the conflict");
+    let lane = before.map_or_else(|| folded.first().map_or(0, |row| row.lane), |row| row.lane);
+    (steps > 0).then(|| gap(lane, steps, "step", &why))
+}
+
+/// Threads whose every step was folded need no lane.
+pub fn drop_empty_lanes(lanes: &mut Vec<super::Lane>, rows: &mut [Row], needed: usize) {
+    let used = |lane: usize| {
+        lane < needed
+            || rows
+                .iter()
+                .any(|row| row.lane == lane && !matches!(row.kind, Kind::Gap | Kind::Switch))
+    };
+    let kept: Vec<usize> = (0..lanes.len()).filter(|&lane| used(lane)).collect();
+    for row in rows {
+        row.lane = kept.iter().position(|&lane| lane == row.lane).unwrap_or(0);
+    }
+    *lanes = kept.iter().map(|&lane| lanes[lane].clone()).collect();
 }
 
 /// Where the block of the first transaction is torn.
@@ -280,10 +323,14 @@ pub(super) fn rips_of(rows: &[Row], variables: &[String]) -> Vec<Rip> {
     for pair in own.windows(2) {
         let &[before, after] = pair else { continue };
         let between = before + 1..after;
-        let Some(intruder) = between.clone().find(|&row| rows[row].key && rows[row].lane != 0)
-        else {
-            continue;
+        let is_intruder = |row: &usize| rows[*row].key && rows[*row].lane != 0;
+        // Of several, the one that concerns what the torn thread has done so far.
+        let is_known = |row: &usize| {
+            let of_same = |own: &&Row| own.node == Some(0) && own.variable == rows[*row].variable;
+            is_intruder(row) && rows[..=before].iter().any(|own| of_same(&own))
         };
+        let first = between.clone().find(is_intruder);
+        let Some(intruder) = between.clone().find(is_known).or(first) else { continue };
         let is_switch = |row: &usize| rows[*row].kind == Kind::Switch;
         let (Some(from), Some(to)) =
             (between.clone().find(is_switch), between.clone().rev().find(is_switch))
@@ -302,7 +349,8 @@ fn belief(before: &[Row], intruder: &Row, variables: &[String]) -> String {
     };
     let last = before.iter().rev().find(same);
     let name = intruder.variable.and_then(|index| variables.get(index)).map_or("", String::as_str);
-    let name = ellipsis(name, 14);
+    // Elements of one array differ at the end.
+    let name = if name.ends_with(']') { tail_ellipsis(name, 10) } else { ellipsis(name, 14) };
     match (last, intruder.kind) {
         (Some(_), Kind::Read) => "not finished yet".to_owned(),
         (Some(row), _) => match short_value(row.value.as_deref()) {

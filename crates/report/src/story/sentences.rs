@@ -15,8 +15,17 @@ pub fn sentence(plot: &Plot<'_>, steps: &[SceneStep], index: usize) -> String {
         Action::End => leaves(plot, steps, index, &who, method),
         Action::Read | Action::Write => match (plot.three(), key) {
             (Some(three), Some(place)) => of_key(plot, three, place, &who),
-            _ => plain(plot, steps, index, &who),
+            _ => plot
+                .pair()
+                .and_then(|pair| pair.sentence(plot, operation))
+                .unwrap_or_else(|| plain(plot, steps, index, &who)),
         },
+        Action::Wait | Action::Request if plot.finding.transactions.is_empty() => {
+            format!("{}.", super::deadlock::waits(&steps[index]))
+        }
+        Action::Acquire | Action::Request if plot.finding.is_deadlock() => {
+            super::deadlock::sentence(plot, operation, key.is_some()).unwrap_or_default()
+        }
         action => {
             let target = short_variable(&operation.target);
             let tail = match (key, action) {

@@ -7,16 +7,19 @@
 
 use serde::Serialize;
 
-use super::{Plot, short_variable};
+use super::{Node, Plot};
 use crate::operation::{Action, Operation};
 use crate::words;
 
 /// More transactions than this make too many orders for a table.
 const MOST_BLOCKS: usize = 3;
+const MOST_VARIABLES: usize = 2;
 const MOST_COLUMNS: usize = 6;
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct SerialOrders {
+    /// The transactions.
+    pub parts: Vec<Node>,
     pub columns: Vec<String>,
     pub orders: Vec<Order>,
     pub observed: Vec<Option<String>>,
@@ -37,97 +40,166 @@ pub struct Cell {
     pub differs: bool,
 }
 
-/// The accesses of all transactions to one variable, in trace order.
+impl SerialOrders {
+    /// No order gives what was observed.
+    pub fn is_refuted(&self) -> bool {
+        self.orders.iter().all(|order| order.cells.iter().any(|cell| cell.differs))
+    }
+}
+
+struct Access<'a> {
+    node: usize,
+    variable: usize,
+    operation: &'a Operation,
+}
+
+/// The accesses of all transactions to the variables, in trace order, and the values before.
 struct Play<'a> {
-    accesses: Vec<(usize, &'a Operation)>,
-    before: &'a str,
+    accesses: Vec<Access<'a>>,
+    before: Vec<&'a str>,
+    /// Those that read: a column each. The final values follow.
+    reads: Vec<usize>,
 }
 
 pub fn orders(plot: &Plot<'_>) -> Option<SerialOrders> {
     let scene = plot.finding.scene.as_ref().filter(|scene| scene.whole)?;
     let count = plot.finding.transactions.len();
-    let [variable] = plot.variables.as_slice() else { return None };
-    if !(2..=MOST_BLOCKS).contains(&count) {
+    if !(2..=MOST_BLOCKS).contains(&count) || !(1..=MOST_VARIABLES).contains(&plot.variables.len())
+    {
         return None;
     }
     let mut accesses = Vec::new();
-    for step in &scene.steps {
-        let operation = &step.operation;
+    for operation in scene.steps.iter().map(|step| &step.operation) {
         if matches!(operation.action, Action::Read | Action::Write) {
             operation.value.as_ref()?;
-            accesses.push((operation.transaction?, operation));
+            let variable = plot.variable(&operation.target)?;
+            accesses.push(Access { node: operation.transaction?, variable, operation });
         }
     }
-    let play = Play { accesses, before: variable.before.as_deref()? };
-    let reads: Vec<usize> = play.reads();
-    if reads.len() + 1 > MOST_COLUMNS || reads.is_empty() {
+    let before: Option<Vec<&str>> =
+        plot.variables.iter().map(|variable| variable.before.as_deref()).collect();
+    let is_read = |index: &usize| accesses[*index].operation.action == Action::Read;
+    let reads: Vec<usize> = (0..accesses.len()).filter(is_read).collect();
+    let play = Play { before: before?, reads, accesses };
+    if play.reads.len() + play.before.len() > MOST_COLUMNS || play.reads.is_empty() {
         return None;
     }
-    let mut observed: Vec<Option<String>> =
-        reads.iter().map(|&index| play.accesses[index].1.value.clone()).collect();
-    observed.push(play.last_write(&play.accesses).map(str::to_owned));
+    let observed = play.observed();
     let orders: Vec<Order> = permutations(count)
         .into_iter()
-        .map(|nodes| play.through(&nodes, &reads, observed.last().and_then(Option::as_deref)))
+        .filter(|nodes| play.keeps_threads(nodes))
+        .map(|nodes| play.through(&nodes, &observed))
         .collect();
-    let columns = columns(plot, &play, &reads);
     let verdict = verdict(plot, &orders);
-    Some(SerialOrders { columns, orders, observed, verdict })
+    Some(SerialOrders {
+        parts: parts(plot, &play),
+        columns: columns(plot, &play),
+        orders,
+        observed,
+        verdict,
+    })
 }
 
-impl<'a> Play<'a> {
-    fn reads(&self) -> Vec<usize> {
-        let is_read = |index: &usize| self.accesses[*index].1.action == Action::Read;
-        (0..self.accesses.len()).filter(is_read).collect()
+impl Play<'_> {
+    /// What was read, and what was left.
+    fn observed(&self) -> Vec<Option<String>> {
+        let mut now: Vec<Option<String>> =
+            self.before.iter().map(|value| Some((*value).to_owned())).collect();
+        for Access { variable, operation, .. } in &self.accesses {
+            now[*variable].clone_from(&operation.value);
+        }
+        let reads = self.reads.iter().map(|&index| self.accesses[index].operation.value.clone());
+        reads.chain(now).collect()
     }
 
-    fn last_write(&self, accesses: &[(usize, &'a Operation)]) -> Option<&'a str> {
-        let write = accesses.iter().rev().find(|(_, op)| op.action == Action::Write);
-        write.map_or(Some(self.before), |(_, op)| op.value.as_deref())
+    /// Whether transactions of one thread come in the order in which the thread ran them.
+    fn keeps_threads(&self, nodes: &[usize]) -> bool {
+        let first = |node: usize| self.accesses.iter().find(|access| access.node == node);
+        let place =
+            |node: usize| first(node).map(|access| (&access.operation.thread, access.operation.at));
+        nodes.iter().enumerate().all(|(index, &node)| {
+            let later = nodes[index + 1..].iter().filter_map(|&other| place(other));
+            place(node).is_none_or(|(own, at)| {
+                later.into_iter().all(|(thread, then)| thread != own || at < then)
+            })
+        })
     }
 
-    fn through(&self, nodes: &[usize], reads: &[usize], ended: Option<&str>) -> Order {
-        let mut cells = vec![Cell { value: None, differs: false }; reads.len() + 1];
-        let mut now = Some(self.before);
+    fn through(&self, nodes: &[usize], observed: &[Option<String>]) -> Order {
+        let mut cells = vec![Cell { value: None, differs: false }; observed.len()];
+        let mut now: Vec<Option<&str>> = self.before.iter().map(|value| Some(*value)).collect();
         for &node in nodes {
             let mut as_seen = true;
-            for (index, (_, op)) in
-                self.accesses.iter().enumerate().filter(|(_, (own, _))| *own == node)
-            {
-                if op.action == Action::Write {
-                    now = op.value.as_deref().filter(|_| as_seen);
+            let own = self.accesses.iter().enumerate().filter(|(_, access)| access.node == node);
+            for (index, Access { variable, operation, .. }) in own {
+                let here = &mut now[*variable];
+                if operation.action == Action::Write {
+                    *here = operation.value.as_deref().filter(|_| as_seen);
                     continue;
                 }
-                let differs = now.is_some_and(|now| Some(now) != op.value.as_deref());
-                as_seen &= !differs && now.is_some();
-                let column = reads.iter().position(|&read| read == index);
-                if let Some(cell) = column.and_then(|column| cells.get_mut(column)) {
-                    *cell = Cell { value: now.map(str::to_owned), differs };
+                let differs = here.is_some_and(|here| Some(here) != operation.value.as_deref());
+                as_seen &= !differs && here.is_some();
+                if let Some(column) = self.reads.iter().position(|&read| read == index) {
+                    cells[column] = Cell { value: here.map(str::to_owned), differs };
                 }
             }
         }
-        let differs = now.is_some() && now != ended;
-        let last = cells.len() - 1;
-        cells[last] = Cell { value: now.map(str::to_owned), differs };
+        for (cell, (left, ended)) in
+            cells[self.reads.len()..].iter_mut().zip(now.iter().zip(&observed[self.reads.len()..]))
+        {
+            let differs = left.is_some() && *left != ended.as_deref();
+            *cell = Cell { value: left.map(str::to_owned), differs };
+        }
         Order { nodes: nodes.to_vec(), cells }
     }
 }
 
-fn columns(plot: &Plot<'_>, play: &Play<'_>, reads: &[usize]) -> Vec<String> {
-    let own = |index: usize| &plot.finding.transactions[play.accesses[index].0].thread;
-    let name = |&index: &usize| {
-        let alike = reads.iter().filter(|&&other| own(other) == own(index)).count() > 1;
-        let earlier =
-            reads.iter().filter(|&&other| other < index && own(other) == own(index)).count();
-        match (alike, earlier) {
-            (false, _) => format!("{} reads", own(index)),
-            (true, 0) => format!("{} reads first", own(index)),
-            (true, 1) => format!("{} reads again", own(index)),
-            (true, more) => format!("{} reads ({})", own(index), more + 1),
+/// The transactions by name; single accesses of one thread are told apart by their variable.
+fn parts(plot: &Plot<'_>, play: &Play<'_>) -> Vec<Node> {
+    let part = |(node, own): (usize, &crate::Transaction)| {
+        let mut accesses = play.accesses.iter().filter(|access| access.node == node);
+        let first = accesses.next().filter(|_| accesses.next().is_none());
+        let lone = first.filter(|_| own.blocks.is_empty() && plot.variables.len() > 1);
+        Node {
+            name: match lone {
+                Some(access) => {
+                    format!("{} ({})", own.thread, plot.variables[access.variable].name)
+                }
+                None => own.thread.clone(),
+            },
+            block: String::new(),
+            lane: plot.lane(&own.thread).unwrap_or(0),
         }
     };
-    let last = play.accesses.first().map_or("", |(_, op)| short_variable(&op.target));
-    reads.iter().map(name).chain([format!("Final {last}")]).collect()
+    plot.finding.transactions.iter().enumerate().map(part).collect()
+}
+
+fn columns(plot: &Plot<'_>, play: &Play<'_>) -> Vec<String> {
+    let several = plot.variables.len() > 1;
+    let same = |a: usize, b: usize| {
+        let (a, b) = (&play.accesses[a], &play.accesses[b]);
+        a.operation.thread == b.operation.thread && a.variable == b.variable
+    };
+    let name = |&index: &usize| {
+        let access = &play.accesses[index];
+        let thread = &access.operation.thread;
+        let x = if several {
+            format!(" {}", plot.variables[access.variable].name)
+        } else {
+            String::new()
+        };
+        let alike = play.reads.iter().filter(|&&other| same(other, index)).count() > 1;
+        let earlier =
+            play.reads.iter().filter(|&&other| other < index && same(other, index)).count();
+        match (alike, earlier) {
+            (false, _) => format!("{thread} reads{x}"),
+            (true, 0) => format!("{thread} reads{x} first"),
+            (true, 1) => format!("{thread} reads{x} again"),
+            (true, more) => format!("{thread} reads{x} ({})", more + 1),
+        }
+    };
+    let last = plot.variables.iter().map(|variable| format!("Final {}", variable.name));
+    play.reads.iter().map(name).chain(last).collect()
 }
 
 fn verdict(plot: &Plot<'_>, orders: &[Order]) -> String {

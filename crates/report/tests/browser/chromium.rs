@@ -198,6 +198,18 @@ impl Browser {
     }
 }
 
+impl Browser {
+    /// Prints the page and gives the number of sheets.
+    pub fn print(&mut self, name: &str) -> usize {
+        let printed = self.ask("Page.printToPDF", json!({ "printBackground": true }));
+        let bytes = base64(printed["data"].as_str().unwrap_or_default());
+        assert!(bytes.starts_with(b"%PDF"), "{name} is no PDF");
+        std::fs::write(self.folder.join(name), &bytes).expect("writable");
+        let text = String::from_utf8_lossy(&bytes);
+        text.matches("/Type /Page\n").count() + text.matches("/Type /Page ").count()
+    }
+}
+
 impl Drop for Browser {
     fn drop(&mut self) {
         // It may have gone already.

@@ -1,5 +1,7 @@
 //! Reports made by hand, for the page: everything the examples do not show.
 
+pub mod more;
+
 use untorn_report::model::{
     CheckFacts, Evidence, Excerpt, Report, Scene, SceneStep, SceneVariable, Unreached,
 };
@@ -141,6 +143,11 @@ pub fn all_kinds() -> Report {
         samples::program_order(),
         samples::tangle(),
         samples::ring(20, 12),
+        more::deadlock(),
+        more::philosophers(3),
+        more::stuck(),
+        more::two_fields(),
+        more::write_skew(),
     ]);
     if let Some(check) = &mut report.check {
         check.unseen = vec!["not instrumented: com.acme.Huge.<clinit>: method too large".into()];
@@ -156,6 +163,14 @@ pub fn all_kinds() -> Report {
             why: "its plans could not be followed: Bob never came to OrderBook.java:139".into(),
             sources: vec![],
         }];
+        check.unreached.push(Unreached {
+            block: "Ledger.total".into(),
+            variable: "Ledger.savings and Ledger.current".into(),
+            pattern: "RWWR".into(),
+            places: [51, 44, 45, 52].map(|line| format!("Ledger.java:{line}")).to_vec(),
+            why: "the budget ended first".into(),
+            sources: vec![],
+        });
     }
     report
 }

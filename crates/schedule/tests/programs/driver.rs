@@ -188,7 +188,7 @@ impl Driver<'_, '_> {
             if self.world.rng.chance(self.world.steal) {
                 return Ok(self.leave(script, turn.thread));
             }
-            let Some(stop_after) = self.ask(script, turn.thread) else { return Ok(Reason::Plan) };
+            let Some(stop_after) = self.ask(script, turn.thread) else { return Ok(Reason::Held) };
             let events = self.log.len();
             let ended = self.step(script, turn.thread);
             if stop_after && self.log.len() > events {

@@ -46,13 +46,13 @@ fn soak_who_holds_lets_go_and_repeats() {
 }
 
 #[test]
-fn soak_what_was_held_replays_without_marks() {
+fn soak_what_was_held_replays() {
     for seed in 0..rounds(20_000) {
         let program = Program::random(seed, &Knobs::timeless());
         let policy = POLICIES[(seed % 3) as usize];
         let recorded = record(&program, policy, seed);
         let recorded = recorded.unwrap_or_else(|error| panic!("seed {seed}, {policy}: {error}"));
-        check_replay(&program, &recorded, seed)
+        check_replay(&program, &recorded, seed, Some(&sites))
             .unwrap_or_else(|error| panic!("seed {seed}, {policy}: {error}\n{program:?}"));
     }
 }

@@ -7,7 +7,7 @@ use untorn_schedule::{
 };
 
 use crate::decisions::{POLICIES, options, record};
-use crate::driver::{Entry, Run, World, drive};
+use crate::driver::{Entry, Run, Sites, World, drive};
 use crate::explore::{Graph, Label};
 use crate::program::{Knobs, Op, Program, Script};
 use crate::rounds;
@@ -48,9 +48,10 @@ fn follow(
     let goes_on = options.seed % 2 == 1;
     let world = World { strict: false, sites: Some(&sites), goes_on, ..World::new(options.seed) };
     let run = drive(program, scheduler, world)?;
-    // What a plan made happen replays without it.
+    // What a plan made happen replays without it, as long as threads ask where they were held.
     let replay = Scheduler::new(Mode::Replay(Schedule::from(run.steps.clone())), options);
-    let world = World { strict: false, goes_on, ..World::new(!options.seed) };
+    let sites = Some(&sites as Sites<'_>);
+    let world = World { strict: false, sites, goes_on, ..World::new(!options.seed) };
     let again = drive(program, replay, world)?;
     if again.log != run.log || !again.outcome.is_faithful() {
         return Err(format!("replay: {again:?}\nof {run:?}"));

@@ -4,17 +4,23 @@ use untorn_schedule::{Mode, PolicyKind, Reason, Schedule, Scheduler, Step, Threa
 use untorn_testkit::Rng;
 
 use crate::decisions::{POLICIES, options, record, world};
-use crate::driver::{Run, World, drive};
+use crate::driver::{Run, Sites, World, drive};
 use crate::program::{Knobs, Program};
 use crate::rounds;
 
 /// Replays the steps in a world where threads come back from outside at other times, and lose the
-/// token at others.
-fn replay(program: &Program, steps: &[Step], seed: u64, steal: u32) -> Result<Run, String> {
+/// token at others. They ask at these places, as they did when the steps were recorded.
+fn replay(
+    program: &Program,
+    steps: &[Step],
+    seed: u64,
+    steal: u32,
+    sites: Option<Sites<'_>>,
+) -> Result<Run, String> {
     let bytes = Schedule::encode_steps(steps);
     let steps = Schedule::decode(&bytes).map_err(|error| error.to_string())?;
     let scheduler = Scheduler::new(Mode::Replay(Schedule::from(steps)), options(seed));
-    drive(program, scheduler, other_world(seed, steal))
+    drive(program, scheduler, World { sites, ..other_world(seed, steal) })
 }
 
 /// The world of the seed, but what happens outside happens otherwise.
@@ -22,9 +28,14 @@ fn other_world(seed: u64, steal: u32) -> World<'static> {
     World { rng: Rng::new(!seed), steal, strict: false, patient: false, ..world(seed) }
 }
 
-pub fn check_replay(program: &Program, recorded: &Run, seed: u64) -> Result<(), String> {
+pub fn check_replay(
+    program: &Program,
+    recorded: &Run,
+    seed: u64,
+    sites: Option<Sites<'_>>,
+) -> Result<(), String> {
     for steal in [0, 30] {
-        let again = replay(program, &recorded.steps, seed, steal)?;
+        let again = replay(program, &recorded.steps, seed, steal, sites)?;
         if again.log != recorded.log || again.finished != recorded.finished {
             return Err(format!("{again:?}"));
         }
@@ -44,7 +55,7 @@ fn soak_every_recorded_run_replays_exactly() {
         let program = Program::random(seed, &Knobs::everything());
         for policy in POLICIES {
             let recorded = record(&program, policy, seed).expect("tested elsewhere");
-            check_replay(&program, &recorded, seed).unwrap_or_else(|error| {
+            check_replay(&program, &recorded, seed, None).unwrap_or_else(|error| {
                 let Run { log, steps, .. } = recorded;
                 panic!("seed {seed}, {policy}: {error}\n{program:?}\n{log:?}\n{steps:?}");
             });
@@ -66,7 +77,7 @@ fn damage(steps: &mut Vec<Step>, rng: &mut Rng) {
     }
 }
 
-const REASONS: [Reason; 7] = [
+const REASONS: [Reason; 8] = [
     Reason::Budget,
     Reason::Blocked,
     Reason::Yielded,
@@ -74,6 +85,7 @@ const REASONS: [Reason; 7] = [
     Reason::Outside,
     Reason::Plan,
     Reason::Cut,
+    Reason::Held,
 ];
 
 /// A wrong schedule neither hangs nor stops the program: it is followed as far as it goes, the
@@ -91,7 +103,7 @@ fn soak_a_wrong_schedule_is_released() {
                 damage(&mut steps, &mut rng);
             }
         }
-        let run = replay(&program, &steps, seed, 0)
+        let run = replay(&program, &steps, seed, 0, None)
             .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{program:?}\n{steps:?}"));
         match run.outcome.divergence {
             Some(divergence) => {

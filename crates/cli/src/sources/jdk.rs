@@ -1,0 +1,49 @@
+//! The sources of the JDK that a command runs on.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// `lib/src.zip` of the JDK whose `java` the command starts. Lines of another version would be wrong lines, so a
+/// command that is not `java` itself has none.
+pub fn sources(command: &[String]) -> Option<PathBuf> {
+    let java = Path::new(command.first()?);
+    if java.file_name() != Some(OsStr::new("java")) {
+        return None;
+    }
+    let found = if java.components().count() > 1 {
+        java.to_owned()
+    } else {
+        let path = env::var_os("PATH")?;
+        env::split_paths(&path).map(|folder| folder.join(java)).find(|file| file.is_file())?
+    };
+    let real = found.canonicalize().ok()?;
+    let home = real.parent()?.parent()?;
+    // JDK 8 keeps it beside the `jre` folder.
+    [home.join("lib/src.zip"), home.join("src.zip"), home.parent()?.join("src.zip")]
+        .into_iter()
+        .find(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_belongs_to_the_java_of_the_command() {
+        let root = env::temp_dir().join(format!("untorn-jdk-{}", std::process::id()));
+        for folder in ["bin", "lib"] {
+            std::fs::create_dir_all(root.join(folder)).expect("writable");
+        }
+        for file in ["bin/java", "bin/mvn", "lib/src.zip"] {
+            std::fs::write(root.join(file), "").expect("writable");
+        }
+        let of = |name: &str| sources(&[root.join("bin").join(name).display().to_string()]);
+        let expected = root.canonicalize().expect("it exists").join("lib/src.zip");
+        assert_eq!(of("java"), Some(expected));
+        assert_eq!(of("mvn"), None);
+        assert_eq!(of("no/java"), None);
+        assert_eq!(sources(&[]), None);
+        let _ = std::fs::remove_dir_all(root);
+    }
+}

@@ -1,0 +1,365 @@
+//! From classes to a ranked list.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use untorn_bytecode::access;
+
+use crate::archive::{ClassBytes, Origin};
+use crate::clients::{Unit, units};
+use crate::dependence::{Dependence, ReturnFlow};
+use crate::effects::{Effects, Facts, bottom_up};
+use crate::escape::Escape;
+use crate::evidence::{Guard, Mutators, guard, reasons};
+use crate::finding::{CallSite, Finding, Statistics, Symptom};
+use crate::ids::MethodId;
+use crate::jdk::Jdk;
+use crate::muvi::{Key, Muvi};
+use crate::places::Look;
+use crate::program::{Program, Skipped};
+use crate::rank::{Reason, score};
+use crate::sets::Sets;
+use crate::symptoms::{Pair, Pruned, pairs};
+use crate::words;
+
+/// Which symptoms are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    pub by_use: bool,
+    pub by_complementation: bool,
+    pub by_muvi: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { by_use: true, by_complementation: true, by_muvi: false }
+    }
+}
+
+/// What the analysis says of an application.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// The most promising first.
+    pub findings: Vec<Finding>,
+    pub statistics: Statistics,
+    pub skipped: Skipped,
+}
+
+/// Looks for compositions in the classes of the application.
+pub fn analyze(files: &[ClassBytes], jdk: &Jdk, options: &Options) -> Report {
+    let mut program = Program::read(files, jdk);
+    let facts = Facts::new(&mut program);
+    let effects = Effects::new(&program, &facts);
+    let sets = Sets::new(&mut program, &effects);
+    let order = bottom_up(&program, &facts.calls);
+    let escape = Escape::new(&program, &facts.calls, &order);
+    let flow = ReturnFlow::new(&program, &facts, &order);
+    let world = World { program: &program, facts: &facts, sets: &sets, flow: &flow };
+    let clients = world.clients(&effects, &escape);
+    let mut report = world.judge(&clients, options);
+    report.statistics.jdk_classes = jdk.len() as u64;
+    report.skipped = program.skipped.clone();
+    report
+}
+
+/// All that is known when client methods are judged.
+struct World<'a> {
+    program: &'a Program,
+    facts: &'a Facts,
+    sets: &'a Sets,
+    flow: &'a ReturnFlow,
+}
+
+/// A method of the application with its units.
+struct Client<'a> {
+    look: Look<'a>,
+    units: Vec<Unit>,
+}
+
+/// The best pair of some calls.
+struct Judged {
+    points: i32,
+    pair: Pair,
+    reasons: Vec<Reason>,
+}
+
+/// The clients of a program, and the locks under which objects are changed.
+struct Clients<'a> {
+    list: Vec<Client<'a>>,
+    mutators: Mutators,
+}
+
+impl<'a> World<'a> {
+    fn clients(&self, effects: &Effects, escape: &Escape) -> Clients<'a> {
+        let mut found = Clients { list: Vec::new(), mutators: Mutators::default() };
+        for (id, method, _) in self.program.bodies() {
+            let Some(look) = self.facts.look(self.program, id) else { continue };
+            let units = units(self.facts, effects, self.sets, escape, &look);
+            found.mutators.note(self.facts, &look, &units);
+            let is_client = self.program.class(method.class).origin == Origin::Application
+                && method.access & access::BRIDGE == 0;
+            if is_client && units.len() > 1 {
+                found.list.push(Client { look, units });
+            }
+        }
+        found
+    }
+
+    fn judge(&self, clients: &Clients<'_>, options: &Options) -> Report {
+        let mut tally = Tally::default();
+        let mut findings = Vec::new();
+        for client in &clients.list {
+            self.judge_client(client, &clients.mutators, options, &mut tally, &mut findings);
+        }
+        let muvi = std::mem::take(&mut tally.muvi).frequent();
+        if options.by_muvi {
+            self.add_frequent(clients, &muvi, &tally, &mut findings);
+        }
+        sort(&mut findings);
+        demote_repeated(&mut findings);
+        sort(&mut findings);
+        let statistics = self.statistics(&tally, &muvi);
+        Report { findings, statistics, skipped: Skipped::default() }
+    }
+
+    fn judge_client(
+        &self,
+        client: &Client<'_>,
+        mutators: &Mutators,
+        options: &Options,
+        tally: &mut Tally,
+        findings: &mut Vec<Finding>,
+    ) {
+        let (look, units) = (&client.look, &client.units);
+        let mut dependence = Dependence::new(look.body);
+        let found = pairs(look, units, self.sets, self.flow, &mut dependence, &mut tally.pruned);
+        let mut best: FxHashMap<Key, Judged> = FxHashMap::default();
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for pair in found {
+            let (a, b) = (&units[pair.first], &units[pair.second]);
+            let key = Key::new(look.method, a.owner, a.called, b.called);
+            let guard = guard(self.facts, mutators, look, a, b);
+            if guard == Guard::Sure {
+                tally.guarded.insert(key);
+                continue;
+            }
+            tally.note(self, &pair, key, a, look.method);
+            let reasons = reasons(self.facts, look, units, &pair, guard, &dependence);
+            if pair.complements && pair.uses.is_none() {
+                group(&mut groups, pair.first, pair.second);
+            }
+            let points = score(&reasons);
+            let is_better = best.get(&key).is_none_or(|known| known.points < points);
+            if is_better {
+                best.insert(key, Judged { points, pair, reasons });
+            }
+        }
+        note_together(client, tally);
+        let mut best: Vec<(Key, Judged)> = best.into_iter().collect();
+        best.sort_unstable_by_key(|entry| entry.0);
+        let best: Vec<Judged> = best.into_iter().map(|entry| entry.1).collect();
+        for Judged { pair, reasons, .. } in &best {
+            if options.by_use && pair.uses.is_some() {
+                findings.push(self.finding(
+                    client,
+                    Symptom::Use,
+                    &[pair.first, pair.second],
+                    pair,
+                    reasons,
+                ));
+            }
+        }
+        if options.by_complementation {
+            self.add_groups(client, &groups, &best, findings);
+        }
+    }
+
+    /// A finding for every group of calls that run together, with the reasons of its best pair.
+    fn add_groups(
+        &self,
+        client: &Client<'_>,
+        groups: &[Vec<usize>],
+        best: &[Judged],
+        findings: &mut Vec<Finding>,
+    ) {
+        for group in groups {
+            let inside = |pair: &Pair| {
+                pair.uses.is_none() && group.contains(&pair.first) && group.contains(&pair.second)
+            };
+            let pairs = best.iter().filter(|judged| inside(&judged.pair));
+            if let Some(Judged { pair, reasons, .. }) = pairs.max_by_key(|judged| judged.points) {
+                findings.push(self.finding(client, Symptom::Complementation, group, pair, reasons));
+            }
+        }
+    }
+
+    /// What only the baseline finds.
+    fn add_frequent(
+        &self,
+        clients: &Clients<'_>,
+        muvi: &FxHashSet<Key>,
+        tally: &Tally,
+        findings: &mut Vec<Finding>,
+    ) {
+        for client in &clients.list {
+            let units = &client.units;
+            let mut done = FxHashSet::default();
+            for (second, b) in units.iter().enumerate() {
+                for (first, a) in units[..second].iter().enumerate() {
+                    let key = Key::new(client.look.method, a.owner, a.called, b.called);
+                    let alike = a.owner == b.owner && a.set == b.set && a.instr != b.instr;
+                    if alike && muvi.contains(&key) && !tally.has(&key) && done.insert(key) {
+                        let pair = Pair { first, second, uses: None, complements: false };
+                        let calls = [first, second];
+                        findings.push(self.finding(client, Symptom::Frequent, &calls, &pair, &[]));
+                    }
+                }
+            }
+        }
+    }
+
+    fn finding(
+        &self,
+        client: &Client<'_>,
+        symptom: Symptom,
+        calls: &[usize],
+        pair: &Pair,
+        reasons: &[Reason],
+    ) -> Finding {
+        let look = &client.look;
+        let method = self.program.method(look.method);
+        let first = &client.units[pair.first];
+        let call = |&at: &usize| {
+            let unit = &client.units[at];
+            CallSite {
+                api: words::api(self.program, unit.called),
+                line: look.body.line(unit.instr),
+                writes: unit.is_write(),
+                reads: !unit.reads.is_empty(),
+            }
+        };
+        Finding {
+            symptom,
+            class: words::class(self.program, method.class),
+            method: self.program.text(method.name).to_owned(),
+            source: words::source(self.program, method.class),
+            calls: calls.iter().map(call).collect(),
+            receiver: words::place(look, &first.owner),
+            set: words::set(self.program, self.sets, first.set),
+            steps: pair.uses.as_ref().map(|chain| words::steps(look, chain)).unwrap_or_default(),
+            reasons: reasons.to_vec(),
+            score: score(reasons),
+        }
+    }
+
+    fn statistics(&self, tally: &Tally, muvi: &FxHashSet<Key>) -> Statistics {
+        let program = self.program;
+        let ours = self.sets.iter().filter(|set| program.class(set.class).is_ours());
+        let both: FxHashSet<Key> = tally.by_use.union(&tally.by_complementation).copied().collect();
+        let minus = |a: &FxHashSet<Key>, b: &FxHashSet<Key>| a.difference(b).count() as u64;
+        Statistics {
+            classes: program.classes.iter().filter(|class| class.is_ours()).count() as u64,
+            methods: program.bodies().count() as u64,
+            jdk_classes: 0,
+            sets: ours.clone().count() as u64,
+            largest_set: ours.map(|set| set.fields.len()).max().unwrap_or(0) as u64,
+            library_classes: tally.library_classes.len() as u64,
+            apis: tally.apis.len() as u64,
+            client_classes: tally.client_classes.len() as u64,
+            compositions: both.len() as u64,
+            by_use: tally.by_use.len() as u64,
+            by_complementation: tally.by_complementation.len() as u64,
+            by_muvi: muvi.len() as u64,
+            missed_by_muvi: minus(&both, muvi),
+            only_muvi: minus(muvi, &both),
+            use_missed_by_muvi: minus(&tally.by_use, muvi),
+            only_muvi_not_use: minus(muvi, &tally.by_use),
+            comp_missed_by_muvi: minus(&tally.by_complementation, muvi),
+            only_muvi_not_comp: minus(muvi, &tally.by_complementation),
+            guarded: minus(&tally.guarded, &both),
+            brackets: tally.pruned.brackets,
+            compares: tally.pruned.compares,
+            reflective: self.facts.calls.reflective,
+            wide: self.facts.calls.wide,
+        }
+    }
+}
+
+/// The most promising first; the rest of the order only has to be the same every time.
+fn sort(findings: &mut [Finding]) {
+    findings.sort_by(|a, b| {
+        let key = |finding: &Finding| (-finding.score, finding.symptom, finding.class.clone());
+        key(a).cmp(&key(b)).then_with(|| place_in_source(a).cmp(&place_in_source(b)))
+    });
+}
+
+/// What else a method does with one object is worth less once the best is told.
+fn demote_repeated(findings: &mut [Finding]) {
+    let mut seen = FxHashSet::default();
+    for finding in findings {
+        let object = (finding.class.clone(), finding.method.clone(), finding.receiver.clone());
+        if !seen.insert(object) {
+            finding.reasons.push(Reason::Repeated);
+            finding.score = score(&finding.reasons);
+        }
+    }
+}
+
+fn place_in_source(finding: &Finding) -> (String, Option<u32>, Vec<String>) {
+    let apis = finding.calls.iter().map(|call| call.api.clone()).collect();
+    (finding.method.clone(), finding.calls.first().and_then(|call| call.line), apis)
+}
+
+/// Puts two units into one group.
+fn group(groups: &mut Vec<Vec<usize>>, a: usize, b: usize) {
+    match groups.iter_mut().find(|group| group.contains(&a) || group.contains(&b)) {
+        Some(group) => {
+            group.extend([a, b]);
+            group.sort_unstable();
+            group.dedup();
+        }
+        None => groups.push(vec![a.min(b), a.max(b)]),
+    }
+}
+
+/// Tells the baseline which calls a client makes together.
+fn note_together(client: &Client<'_>, tally: &mut Tally) {
+    for (at, b) in client.units.iter().enumerate() {
+        for a in &client.units[..at] {
+            if a.owner == b.owner && a.set == b.set && a.instr != b.instr {
+                tally.muvi.note(Key::new(client.look.method, a.owner, a.called, b.called));
+            }
+        }
+    }
+}
+
+/// What is counted on the way.
+#[derive(Default)]
+struct Tally {
+    by_use: FxHashSet<Key>,
+    by_complementation: FxHashSet<Key>,
+    guarded: FxHashSet<Key>,
+    pruned: Pruned,
+    muvi: Muvi,
+    apis: FxHashSet<crate::ids::RefId>,
+    library_classes: FxHashSet<crate::ids::ClassId>,
+    client_classes: FxHashSet<crate::ids::ClassId>,
+}
+
+impl Tally {
+    fn note(&mut self, world: &World<'_>, pair: &Pair, key: Key, a: &Unit, method: MethodId) {
+        if pair.uses.is_some() {
+            self.by_use.insert(key);
+        }
+        if pair.complements {
+            self.by_complementation.insert(key);
+        }
+        self.apis.extend([key.calls.0, key.calls.1]);
+        let set = world.sets.set(a.set);
+        self.library_classes
+            .extend(set.fields.iter().map(|&field| world.program.field(field).class));
+        self.client_classes.insert(world.program.method(method).class);
+    }
+
+    fn has(&self, key: &Key) -> bool {
+        self.by_use.contains(key) || self.by_complementation.contains(key)
+    }
+}

@@ -1,0 +1,235 @@
+//! The table of the JDK's thread-safe classes: which are atomic by themselves, and what their
+//! methods do.
+//!
+//! A table, because bytecode does not tell: `ConcurrentHashMap.get` writes nothing and
+//! `computeIfAbsent` looks like a dozen writes. Methods are told by name within a family of
+//! classes; what the table does not name has no effect.
+
+use crate::ids::{ClassId, RefId};
+use crate::program::Program;
+
+/// What a call does to the object that it is asked of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Op {
+    Read,
+    Write,
+    /// Looks and writes in one step, and may do nothing: `putIfAbsent`, `computeIfAbsent`.
+    Conditional,
+    /// Compares with what was read before: `compareAndSet`, `replace(k, old, new)`.
+    Compare,
+}
+
+impl Op {
+    pub const fn writes(self) -> bool {
+        !matches!(self, Self::Read)
+    }
+
+    pub const fn reads(self) -> bool {
+        !matches!(self, Self::Write)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    Map,
+    Collection,
+    Number,
+    Text,
+}
+
+/// A thread-safe class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub class: &'static str,
+    pub family: Family,
+    /// From before `java.util.concurrent`: often thread-safe by accident.
+    pub legacy: bool,
+}
+
+const fn entry(class: &'static str, family: Family) -> Entry {
+    Entry { class, family, legacy: false }
+}
+
+const fn legacy(class: &'static str, family: Family) -> Entry {
+    Entry { class, family, legacy: true }
+}
+
+use Family::{Collection, Map, Number, Text};
+
+const TABLE: &[Entry] = &[
+    entry("java/util/concurrent/ConcurrentMap", Map),
+    entry("java/util/concurrent/ConcurrentHashMap", Map),
+    entry("java/util/concurrent/ConcurrentSkipListMap", Map),
+    entry("java/util/Collections$SynchronizedMap", Map),
+    entry("java/util/concurrent/ConcurrentLinkedQueue", Collection),
+    entry("java/util/concurrent/ConcurrentLinkedDeque", Collection),
+    entry("java/util/concurrent/ConcurrentSkipListSet", Collection),
+    entry("java/util/concurrent/ConcurrentHashMap$KeySetView", Collection),
+    entry("java/util/concurrent/CopyOnWriteArrayList", Collection),
+    entry("java/util/concurrent/CopyOnWriteArraySet", Collection),
+    entry("java/util/concurrent/BlockingQueue", Collection),
+    entry("java/util/concurrent/BlockingDeque", Collection),
+    entry("java/util/concurrent/TransferQueue", Collection),
+    entry("java/util/Collections$SynchronizedCollection", Collection),
+    entry("java/util/concurrent/atomic/AtomicBoolean", Number),
+    entry("java/util/concurrent/atomic/AtomicInteger", Number),
+    entry("java/util/concurrent/atomic/AtomicLong", Number),
+    entry("java/util/concurrent/atomic/AtomicReference", Number),
+    entry("java/util/concurrent/atomic/AtomicIntegerArray", Number),
+    entry("java/util/concurrent/atomic/AtomicLongArray", Number),
+    entry("java/util/concurrent/atomic/AtomicReferenceArray", Number),
+    entry("java/util/concurrent/atomic/AtomicMarkableReference", Number),
+    entry("java/util/concurrent/atomic/AtomicStampedReference", Number),
+    entry("java/util/concurrent/atomic/Striped64", Number),
+    legacy("java/util/Vector", Collection),
+    legacy("java/util/Hashtable", Map),
+    legacy("java/util/Properties", Map),
+    legacy("java/lang/StringBuffer", Text),
+];
+
+/// What the wrappers of `java.util.Collections` and other factories give.
+const FACTORIES: &[(&str, &str, &str)] = &[
+    ("java/util/Collections", "synchronizedMap", "java/util/Collections$SynchronizedMap"),
+    ("java/util/Collections", "synchronizedSortedMap", "java/util/Collections$SynchronizedMap"),
+    ("java/util/Collections", "synchronizedNavigableMap", "java/util/Collections$SynchronizedMap"),
+    ("java/util/Collections", "synchronizedList", "java/util/Collections$SynchronizedCollection"),
+    ("java/util/Collections", "synchronizedSet", "java/util/Collections$SynchronizedCollection"),
+    (
+        "java/util/Collections",
+        "synchronizedSortedSet",
+        "java/util/Collections$SynchronizedCollection",
+    ),
+    (
+        "java/util/Collections",
+        "synchronizedCollection",
+        "java/util/Collections$SynchronizedCollection",
+    ),
+    (
+        "java/util/concurrent/ConcurrentHashMap",
+        "newKeySet",
+        "java/util/concurrent/ConcurrentHashMap$KeySetView",
+    ),
+];
+
+/// The class of what a factory method gives, if it is thread-safe.
+pub fn made_by(program: &Program, called: RefId) -> Option<&'static str> {
+    let called = program.method_ref(called);
+    let (class, name) = (program.class_name(called.class), program.text(called.name));
+    FACTORIES.iter().find(|row| row.0 == class && row.1 == name).map(|row| row.2)
+}
+
+/// Which classes are in the table, themselves or by their parents.
+#[derive(Debug)]
+pub struct Boundary {
+    /// By class.
+    entries: Vec<Option<Entry>>,
+}
+
+impl Boundary {
+    pub fn new(program: &Program) -> Self {
+        let known = |class: ClassId| {
+            let name = program.class_name(class);
+            TABLE.iter().find(|entry| entry.class == name).copied()
+        };
+        let direct: Vec<Option<Entry>> =
+            (0..program.classes.len()).map(|at| known(ClassId::new(at))).collect();
+        let entries = (0..program.classes.len())
+            .map(|at| {
+                let mut ancestors = program.ancestors(ClassId::new(at)).into_iter();
+                ancestors.find_map(|ancestor| direct[ancestor.at()])
+            })
+            .collect();
+        Self { entries }
+    }
+
+    pub fn entry(&self, class: ClassId) -> Option<Entry> {
+        self.entries.get(class.at()).copied().flatten()
+    }
+
+    /// Every class whose state the table speaks of.
+    pub fn classes() -> impl Iterator<Item = &'static str> {
+        TABLE.iter().map(|entry| entry.class)
+    }
+}
+
+/// What a method does, by its family, name and number of parameters.
+pub fn op(family: Family, name: &str, parameters: usize) -> Option<Op> {
+    match family {
+        Map => map_op(name, parameters),
+        Collection => collection_op(name),
+        Number => number_op(name),
+        Text => text_op(name),
+    }
+}
+
+#[rustfmt::skip]
+fn map_op(name: &str, parameters: usize) -> Option<Op> {
+    Some(match (name, parameters) {
+        ("get" | "containsKey" | "containsValue" | "contains" | "isEmpty" | "size"
+        | "mappingCount" | "getOrDefault" | "keys" | "elements" | "keySet" | "values" | "entrySet"
+        | "forEach" | "getProperty" | "firstKey" | "lastKey" | "firstEntry" | "lastEntry"
+        | "floorKey" | "floorEntry" | "ceilingKey" | "ceilingEntry" | "lowerKey" | "lowerEntry"
+        | "higherKey" | "higherEntry" | "propertyNames" | "stringPropertyNames" | "search" | "reduce"
+        | "navigableKeySet" | "descendingMap" | "headMap" | "tailMap" | "subMap", _) => Op::Read,
+        ("remove", 2) | ("replace", 3) => Op::Compare,
+        ("putIfAbsent" | "computeIfAbsent" | "computeIfPresent" | "compute" | "merge", _)
+        | ("replace", 2) => Op::Conditional,
+        ("put" | "putAll" | "remove" | "clear" | "setProperty" | "replaceAll"
+        | "pollFirstEntry" | "pollLastEntry" | "load", _) => Op::Write,
+        _ => return None,
+    })
+}
+
+#[rustfmt::skip]
+fn collection_op(name: &str) -> Option<Op> {
+    Some(match name {
+        "get" | "contains" | "containsAll" | "isEmpty" | "size" | "indexOf" | "lastIndexOf"
+        | "iterator" | "listIterator" | "descendingIterator" | "toArray" | "peek" | "peekFirst"
+        | "peekLast" | "element" | "elementAt" | "firstElement" | "lastElement" | "first" | "last"
+        | "getFirst" | "getLast" | "elements" | "remainingCapacity" | "forEach" | "stream"
+        | "subList" | "floor" | "ceiling" | "higher" | "lower" | "copyInto" | "search" | "empty"
+        | "capacity" => Op::Read,
+        "addIfAbsent" | "addAllAbsent" => Op::Conditional,
+        "add" | "addAll" | "addElement" | "addFirst" | "addLast" | "insertElementAt" | "offer"
+        | "offerFirst" | "offerLast" | "put" | "putFirst" | "putLast" | "push" | "set"
+        | "setElementAt" | "remove" | "removeAll" | "removeIf" | "removeElement"
+        | "removeElementAt" | "removeAllElements" | "removeFirst" | "removeLast" | "retainAll"
+        | "removeFirstOccurrence" | "removeLastOccurrence" | "poll" | "pollFirst" | "pollLast"
+        | "pop" | "take" | "takeFirst" | "takeLast" | "drainTo" | "clear" | "replaceAll" | "sort"
+        | "setSize" | "transfer" | "tryTransfer" => Op::Write,
+        _ => return None,
+    })
+}
+
+fn number_op(name: &str) -> Option<Op> {
+    Some(match name {
+        "get" | "getPlain" | "getOpaque" | "getAcquire" | "intValue" | "longValue" | "sum"
+        | "getReference" | "isMarked" | "getStamp" => Op::Read,
+        "set" | "lazySet" | "setPlain" | "setOpaque" | "setRelease" | "add" | "increment"
+        | "decrement" | "reset" | "accumulate" | "sumThenReset" => Op::Write,
+        name if name.starts_with("compareAnd") || name.starts_with("weakCompareAnd") => Op::Compare,
+        "attemptMark" | "attemptStamp" => Op::Compare,
+        name if name.starts_with("getAnd") || name.ends_with("AndGet") => Op::Write,
+        _ => return None,
+    })
+}
+
+fn text_op(name: &str) -> Option<Op> {
+    Some(match name {
+        "length" | "charAt" | "toString" | "substring" | "indexOf" | "lastIndexOf"
+        | "codePointAt" | "getChars" => Op::Read,
+        "append" | "insert" | "delete" | "deleteCharAt" | "replace" | "reverse" | "setCharAt"
+        | "setLength" => Op::Write,
+        _ => return None,
+    })
+}
+
+/// What a method of an ordinary collection of the JDK does to its content, by name alone.
+pub fn plain_op(name: &str, parameters: usize) -> Op {
+    let known = map_op(name, parameters).or_else(|| collection_op(name)).or_else(|| text_op(name));
+    known.unwrap_or(Op::Read)
+}
+
+/// Classes whose objects serve to lock others out.
+pub const LOCK: &str = "java/util/concurrent/locks/Lock";
+pub const READ_WRITE_LOCK: &str = "java/util/concurrent/locks/ReadWriteLock";

@@ -1,0 +1,350 @@
+//! Which locks are held where.
+//!
+//! Monitors, `synchronized` methods, `java.util.concurrent.locks`, methods that only lock or only
+//! unlock (`lockInternal()`), and locks that all callers of a method hold. Where ways meet, what
+//! they have in common from the outside in counts. `tryLock` counts as taken: a way on which it
+//! failed hardly ever goes on to the calls that we ask about.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use untorn_bytecode::access;
+
+use crate::body::Action;
+use crate::boundary::LOCK;
+use crate::calls::{Calls, Site};
+use crate::ids::{ClassId, InstrId, MethodId, Node};
+use crate::places::{Base, Getters, Look, Place};
+use crate::program::Program;
+use crate::types::Types;
+
+/// A lock that is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Held {
+    pub place: Place,
+    /// What took it; none if it was held when the method began.
+    pub taken: Option<InstrId>,
+}
+
+pub type Stack = SmallVec<[Held; 2]>;
+
+/// The locks held at each instruction of a method.
+#[derive(Clone, Debug, Default)]
+struct MethodLocks {
+    /// Different stacks; the first is empty.
+    stacks: Vec<Stack>,
+    /// By instruction, which of them.
+    at: Vec<u32>,
+    /// What is held at all returns, beyond what was held at the beginning.
+    kept: Vec<Place>,
+    /// What is released without having been taken.
+    released: Vec<Place>,
+}
+
+#[derive(Debug, Default)]
+pub struct Locks {
+    /// None for methods that hold no lock anywhere.
+    methods: Vec<Option<Box<MethodLocks>>>,
+    wrappers: FxHashMap<MethodId, Wrapper>,
+}
+
+/// A method that takes or releases locks of its parameters for its caller.
+#[derive(Clone, Debug, Default)]
+struct Wrapper {
+    kept: Vec<Place>,
+    released: Vec<Place>,
+}
+
+/// Locks are handed down so many calls deep.
+const ROUNDS: u32 = 3;
+
+impl Locks {
+    pub fn new(program: &Program, calls: &Calls, getters: &Getters) -> Self {
+        let mut locks = Self { methods: vec![None; program.methods.len()], ..Self::default() };
+        let lock = program.find_class(LOCK);
+        for (method, _, body) in program.bodies() {
+            let look = Look { program, calls, getters, method, body };
+            if let Some(found) = locks.compute(&look, lock, &[]) {
+                let wrapper =
+                    Wrapper { kept: found.kept.clone(), released: found.released.clone() };
+                if !wrapper.kept.is_empty() || !wrapper.released.is_empty() {
+                    locks.wrappers.insert(method, wrapper);
+                }
+                locks.methods[method.at()] = Some(Box::new(found));
+            }
+        }
+        locks.use_wrappers(program, calls, getters, lock);
+        for _ in 0..ROUNDS {
+            locks.hand_down(program, calls, getters, lock);
+        }
+        locks
+    }
+
+    /// What is held when an instruction runs, the outermost first.
+    pub fn at(&self, method: MethodId, instr: InstrId) -> &[Held] {
+        match &self.methods[method.at()] {
+            Some(found) => &found.stacks[found.at[instr.at()] as usize],
+            None => &[],
+        }
+    }
+
+    /// Looks at the callers of wrappers again.
+    fn use_wrappers(
+        &mut self,
+        program: &Program,
+        calls: &Calls,
+        getters: &Getters,
+        lock: Option<ClassId>,
+    ) {
+        let mut again: Vec<MethodId> =
+            self.wrappers.keys().flat_map(|&wrapper| calls.callers(wrapper)).copied().collect();
+        again.sort_unstable();
+        again.dedup();
+        for method in again {
+            if let Some(body) = &program.method(method).body {
+                let look = Look { program, calls, getters, method, body };
+                let found = self.compute(&look, lock, &[]);
+                self.methods[method.at()] = found.map(Box::new);
+            }
+        }
+    }
+
+    /// Gives methods that nobody else can call the locks that all of their callers hold.
+    fn hand_down(
+        &mut self,
+        program: &Program,
+        calls: &Calls,
+        getters: &Getters,
+        lock: Option<ClassId>,
+    ) {
+        let mut given: FxHashMap<MethodId, Option<Vec<Place>>> = FxHashMap::default();
+        for (caller, _, body) in program.bodies() {
+            let look = Look { program, calls, getters, method: caller, body };
+            for site in calls.sites(caller) {
+                for &target in calls.targets(site).iter().filter(|&&target| target != caller) {
+                    if program.method(target).access & access::PUBLIC != 0 {
+                        continue;
+                    }
+                    let held = handed(&look, site, self.at(caller, site.instr));
+                    match given.entry(target).or_insert(None) {
+                        Some(known) => known.retain(|place| held.contains(place)),
+                        first => *first = Some(held),
+                    }
+                }
+            }
+        }
+        for (method, places) in given {
+            let places = places.unwrap_or_default();
+            let body = program.method(method).body.as_ref();
+            if let Some(body) = body.filter(|_| !places.is_empty()) {
+                let look = Look { program, calls, getters, method, body };
+                let found = self.compute(&look, lock, &places);
+                self.methods[method.at()] = found.map(Box::new);
+            }
+        }
+    }
+
+    /// Follows lock stacks through a body. `None` if nothing is ever held or released.
+    fn compute(
+        &self,
+        look: &Look<'_>,
+        lock: Option<ClassId>,
+        given: &[Place],
+    ) -> Option<MethodLocks> {
+        let method = look.program.method(look.method);
+        let mut start: Stack = given.iter().map(|&place| Held { place, taken: None }).collect();
+        if method.is_synchronized() {
+            let base =
+                if method.is_static() { Base::Class(method.class) } else { Base::Parameter(0) };
+            start.push(Held { place: Place::new(base), taken: None });
+        }
+        let events = self.events(look, lock);
+        if start.is_empty() && events.is_empty() {
+            return None;
+        }
+        let mut found = MethodLocks {
+            stacks: vec![Stack::new()],
+            at: vec![0; look.body.instrs.len()],
+            ..MethodLocks::default()
+        };
+        let entries = settle(look, &start, &events, &mut found.released);
+        for (number, block) in look.body.blocks.iter().enumerate() {
+            let Some(mut stack) = entries[number].clone() else { continue };
+            for at in block.first..block.end {
+                found.at[at as usize] = found.number(&stack);
+                apply(&events, InstrId(at), &mut stack, None);
+            }
+        }
+        found.kept = kept(look, &found, start.len());
+        found.released.retain(|place| !matches!(place.base, Base::Value(_)));
+        Some(found)
+    }
+
+    /// Which instructions take and release what.
+    fn events(&self, look: &Look<'_>, lock: Option<ClassId>) -> Events {
+        let mut events = Events::default();
+        for at in look.body.ids() {
+            let instr = look.body.instr(at);
+            let mut add = |event| events.entry(at).or_default().push(event);
+            match instr.action {
+                Action::Enter => add(Event::Take(look.place(instr.operands[0]))),
+                Action::Exit => add(Event::Release(look.place(instr.operands[0]))),
+                Action::Call(_, called) => {
+                    let called = look.program.method_ref(called);
+                    let is_lock =
+                        lock.is_some_and(|lock| look.program.is_subtype(called.class, lock));
+                    match (is_lock, look.program.text(called.name), instr.operands.first()) {
+                        (true, "lock" | "lockInterruptibly" | "tryLock", Some(&on)) => {
+                            add(Event::Take(look.place(on)));
+                        }
+                        (true, "unlock", Some(&on)) => add(Event::Release(look.place(on))),
+                        _ => self.wrapped(look, at, &mut add),
+                    }
+                }
+                _ => {}
+            }
+        }
+        events
+    }
+
+    fn wrapped(&self, look: &Look<'_>, at: InstrId, add: &mut impl FnMut(Event)) {
+        let Some(&[target]) = look.site(at).map(|site| look.calls.targets(site)) else { return };
+        let Some(wrapper) = self.wrappers.get(&target) else { return };
+        let here = |place: &Place| match place.base {
+            Base::Parameter(number) => {
+                let operand = look.body.instr(at).operands.get(number as usize)?;
+                place.after(&look.place(*operand))
+            }
+            _ => Some(*place),
+        };
+        wrapper.released.iter().filter_map(here).for_each(|place| add(Event::Release(place)));
+        wrapper.kept.iter().filter_map(here).for_each(|place| add(Event::Take(place)));
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Take(Place),
+    Release(Place),
+}
+
+type Events = FxHashMap<InstrId, SmallVec<[Event; 1]>>;
+
+fn apply(events: &Events, at: InstrId, stack: &mut Stack, released: Option<&mut Vec<Place>>) {
+    let Some(events) = events.get(&at) else { return };
+    let mut lost = Vec::new();
+    for event in events {
+        match *event {
+            Event::Take(place) => stack.push(Held { place, taken: Some(at) }),
+            Event::Release(place) => match stack.iter().rposition(|held| held.place == place) {
+                Some(found) => drop(stack.remove(found)),
+                None => lost.push(place),
+            },
+        }
+    }
+    if let Some(released) = released {
+        released.extend(lost);
+    }
+}
+
+/// What is held when blocks begin.
+fn settle(
+    look: &Look<'_>,
+    start: &Stack,
+    events: &Events,
+    released: &mut Vec<Place>,
+) -> Vec<Option<Stack>> {
+    let body = look.body;
+    let mut entries: Vec<Option<Stack>> = vec![None; body.blocks.len()];
+    entries[0] = Some(start.clone());
+    let mut open = vec![Node(0)];
+    while let Some(node) = open.pop() {
+        let block = &body.blocks[node.at()];
+        let Some(entry) = entries[node.at()].clone() else { continue };
+        let mut stack = entry.clone();
+        for at in block.first..block.end {
+            apply(events, InstrId(at), &mut stack, Some(released));
+        }
+        let thrown = common(&entry, &stack);
+        let normal = block.succs.iter().map(|&to| (to, &stack));
+        let caught = block.catches.iter().map(|catch| (catch.handler, &thrown));
+        for (to, state) in normal.chain(caught) {
+            let merged = match &entries[to.at()] {
+                None => state.clone(),
+                Some(before) => common(before, state),
+            };
+            if entries[to.at()].as_ref() != Some(&merged) {
+                entries[to.at()] = Some(merged);
+                open.push(to);
+            }
+        }
+    }
+    released.sort_unstable();
+    released.dedup();
+    entries
+}
+
+/// What two stacks have in common from the outside in.
+fn common(a: &Stack, b: &Stack) -> Stack {
+    a.iter().zip(b).take_while(|(a, b)| a == b).map(|(a, _)| *a).collect()
+}
+
+impl MethodLocks {
+    fn number(&mut self, stack: &Stack) -> u32 {
+        let known = self.stacks.iter().rposition(|other| other == stack);
+        known.unwrap_or_else(|| {
+            self.stacks.push(stack.clone());
+            self.stacks.len() - 1
+        }) as u32
+    }
+}
+
+fn kept(look: &Look<'_>, found: &MethodLocks, before: usize) -> Vec<Place> {
+    let mut kept: Option<Vec<Place>> = None;
+    for at in look.body.ids() {
+        if look.body.instr(at).action != Action::Return {
+            continue;
+        }
+        let stack = &found.stacks[found.at[at.at()] as usize];
+        let held: Vec<Place> = stack.iter().skip(before).map(|held| held.place).collect();
+        match &mut kept {
+            Some(kept) => kept.retain(|place| held.contains(place)),
+            None => kept = Some(held),
+        }
+    }
+    let mut kept = kept.unwrap_or_default();
+    kept.retain(|place| !matches!(place.base, Base::Value(_)));
+    kept
+}
+
+/// The locks held at a call, in terms of who is called.
+fn handed(look: &Look<'_>, site: &Site, held: &[Held]) -> Vec<Place> {
+    let operands = &look.body.instr(site.instr).operands;
+    let mut found = Vec::new();
+    for held in held {
+        if let Base::Class(_) = held.place.base {
+            found.push(held.place);
+        }
+        for (number, &operand) in operands.iter().enumerate() {
+            let actual = look.place(operand);
+            if held.place.starts_with(&actual) {
+                let start = Place::new(Base::Parameter(number as u32));
+                let rest = &held.place.path()[actual.len()..];
+                found.extend(rest.iter().try_fold(start, |place, &field| place.field(field)));
+            }
+        }
+    }
+    found
+}
+
+/// The objects that a lock protects: of a lock that only serves as one (`this.lock`, `this.map`),
+/// the object that owns it, and itself; of any other object, itself.
+pub fn owners(program: &Program, types: &Types, lock: &Place) -> SmallVec<[Place; 2]> {
+    let mut found = SmallVec::from_slice(&[*lock]);
+    if let Some(field) = lock.last() {
+        let class = types.field(program, field).map(|typed| typed.class);
+        if class.is_none_or(|class| !program.class(class).is_ours()) {
+            found.push(lock.prefix(lock.len() - 1));
+        }
+    }
+    found
+}

@@ -1,0 +1,402 @@
+//! Two variables that belong together: one thread accesses both, another one gets in between. Each conflict alone is
+//! harmless; together they leave no serial order.
+//!
+//! The four accesses have roles. The torn block accesses the first variable before the other thread does, and the
+//! second one after it. When the other thread accesses the second is not part of the pattern.
+
+use super::fixes::{Fix, declared_synchronized, of_collection, simple_class};
+use super::{Link, Node, Plot, Row, Span, headline, short_value, short_variable, split_block};
+use crate::model::{Edge, Finding, Why};
+use crate::operation::{Action, Operation};
+use crate::text::ellipsis;
+
+/// The accesses: torn first, other first, other second, torn second. The two in front share a variable, and so do the
+/// two behind.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair<'a> {
+    pub at: [usize; 4],
+    torn: [&'a Operation; 2],
+    other: [&'a Operation; 2],
+}
+
+/// A finding of this kind: two conflicts, one in each direction, on two variables.
+pub fn find(finding: &Finding) -> Option<Pair<'_>> {
+    let conflicts: Vec<&Edge> =
+        finding.edges.iter().filter(|edge| edge.why != Why::ProgramOrder).collect();
+    let [first, second] = conflicts.as_slice() else { return None };
+    let is_blamed = finding.transactions.first().is_some_and(|own| own.blamed);
+    let of = |index: usize| &finding.operations[index];
+    let at = [first.from, first.to, second.from, second.to];
+    let [a1, b1, b2, a2] = at.map(of);
+    let fits = first.why == Why::Variable
+        && second.why == Why::Variable
+        && (a1.transaction, a2.transaction) == (Some(0), Some(0))
+        && b1.thread == b2.thread
+        && a1.thread != b1.thread
+        && a1.target == b1.target
+        && a2.target == b2.target
+        && a1.target != a2.target;
+    (fits && is_blamed).then_some(Pair { at, torn: [a1, a2], other: [b1, b2] })
+}
+
+fn letter(operation: &Operation) -> char {
+    if operation.action == Action::Write { 'W' } else { 'R' }
+}
+
+/// ` (70)`, if it is known and short.
+fn aside(operation: &Operation) -> String {
+    let short = operation.value.as_ref().filter(|value| value.chars().count() <= 12);
+    short.map_or_else(String::new, |value| format!(" ({value})"))
+}
+
+fn value(operation: &Operation) -> String {
+    short_value(operation.value.as_deref()).unwrap_or_else(|| "a value".to_owned())
+}
+
+impl Pair<'_> {
+    pub fn letters(&self) -> String {
+        let [a1, a2] = self.torn;
+        let [b1, b2] = self.other;
+        [a1, b1, b2, a2].map(letter).iter().collect()
+    }
+
+    fn names(&self) -> [String; 2] {
+        self.torn.map(|operation| ellipsis(short_variable(&operation.target), 30))
+    }
+
+    fn threads(&self) -> [String; 2] {
+        [self.torn[0], self.other[0]].map(|operation| ellipsis(&operation.thread, 40))
+    }
+
+    pub fn kind(&self) -> &'static str {
+        name_of(&self.letters())
+    }
+
+    /// Whether values bear the story out: what was read is what the other one wrote.
+    fn is_seen(&self, write: &Operation, read: &Operation) -> bool {
+        write.value.is_some() && write.value == read.value
+    }
+
+    /// Nobody else wrote in between: what was read after a write is what was written.
+    fn is_direct(&self) -> bool {
+        let ([a1, a2], [b1, b2]) = (self.torn, self.other);
+        let fits = |before: &Operation, after: &Operation| {
+            (letter(before), letter(after)) != ('W', 'R')
+                || before.value.is_none()
+                || before.value == after.value
+        };
+        fits(a1, b1) && fits(b2, a2)
+    }
+
+    pub fn headline(&self, plot: &Plot<'_>) -> Vec<Span> {
+        let lane = |operation: &Operation| Span {
+            text: ellipsis(&operation.thread, 40),
+            lane: plot.lane(&operation.thread),
+        };
+        let text = |text: String| Span { text, lane: None };
+        let ([a, a2], [b, b2]) = (self.torn, self.other);
+        let [x, y] = self.names();
+        let method = ellipsis(plot.lanes.first().map_or("", |lane| &lane.block), 40);
+        match self.letters().as_str() {
+            _ if !self.is_direct() => vec![
+                lane(b),
+                text(format!(" accessed {x} and {y} between the accesses of ")),
+                lane(a),
+                text(": no order of the two explains both.".to_owned()),
+            ],
+            "WRRW" => vec![
+                lane(b),
+                text(format!(" saw the new {x}{} and the old {y}{}: ", aside(b), aside(b2))),
+                lane(a),
+                text(format!(" was only half done with {method}.")),
+            ],
+            "RWWR" => vec![
+                lane(a),
+                text(format!(" saw the old {x}{} and the new {y}{}: ", aside(a), aside(a2))),
+                lane(b),
+                text(" changed both in between.".to_owned()),
+            ],
+            "RWRW" => vec![
+                lane(a),
+                text(" and ".to_owned()),
+                lane(b),
+                text(format!(
+                    " each checked what the other was about to change ({x}, {y}), and both went ahead."
+                )),
+            ],
+            "WRWR" => vec![
+                lane(a),
+                text(" and ".to_owned()),
+                lane(b),
+                text(format!(
+                    " each saw what the other had done ({x}, {y}): neither can have come first."
+                )),
+            ],
+            "WWWW" => vec![
+                text(format!("{x} is left as ")),
+                lane(b),
+                text(format!(" wrote it, {y} as ")),
+                lane(a),
+                text(" did: a mix that neither of them meant.".to_owned()),
+            ],
+            _ => {
+                let mut spans = self.halves(lane, text);
+                spans.push(text(": no order of the two explains both.".to_owned()));
+                spans
+            }
+        }
+    }
+
+    /// One half a variable, for patterns without a name of their own.
+    fn halves(
+        &self,
+        lane: impl Fn(&Operation) -> Span,
+        text: impl Fn(String) -> Span,
+    ) -> Vec<Span> {
+        let ([a, a2], [b, b2]) = (self.torn, self.other);
+        let [x, y] = self.names();
+        let mut spans = match (letter(a), letter(b)) {
+            ('R', _) => vec![lane(a), text(format!(" still used the old {x}, "))],
+            (_, 'R') => vec![lane(b), text(format!(" saw the new {x}, "))],
+            _ => vec![lane(b), text(format!(" overwrote {x}, "))],
+        };
+        spans.extend(match (letter(b2), letter(a2)) {
+            ('R', _) => vec![text("and ".to_owned()), lane(b), text(format!(" the old {y}"))],
+            (_, 'R') => vec![lane(a), text(format!(" then saw the new {y}"))],
+            _ => vec![lane(a), text(format!(" then overwrote {y}"))],
+        });
+        spans
+    }
+
+    /// What a serial order would give.
+    pub fn serial(&self) -> String {
+        let [a, b] = self.threads();
+        match self.letters().as_str() {
+            "WRRW" => format!("Run one after the other, {b} sees both old values or both new ones."),
+            "RWWR" => {
+                format!("Run one after the other, {a} sees both values from before, or both from after.")
+            }
+            "RWRW" => "Run one after the other, the second sees what the first one changed, and decides anew.".to_owned(),
+            "WRWR" => "Run one after the other, the first one sees nothing of the second.".to_owned(),
+            "WWWW" => "Run one after the other, both values come from the same thread.".to_owned(),
+            _ => "No serial order of these blocks gives the values that were seen.".to_owned(),
+        }
+    }
+
+    pub fn gist(&self) -> String {
+        let ([x, y], [a, b]) = (self.names(), self.threads());
+        format!("{x} and {y}: {a} and {b}")
+    }
+
+    /// The sentence of one of the four accesses, by its position in the trace.
+    pub fn sentence(&self, plot: &Plot<'_>, operation: &Operation) -> Option<String> {
+        let ([a1, a2], [b1, b2]) = (self.torn, self.other);
+        let ([x, y], [a, b]) = (self.names(), self.threads());
+        let method = match plot.lanes.first().map(|lane| lane.block.as_str()) {
+            None | Some("") => "the block".to_owned(),
+            Some(name) => ellipsis(name, 40),
+        };
+        let v = value(operation);
+        let is = |other: &Operation| other.at == operation.at;
+        Some(if is(a1) {
+            match letter(a1) {
+                'W' => format!("{a} writes {v} to {x}; {method} is not done yet: {y} comes later."),
+                _ => format!("{a} reads {x}: {v}, and goes on with it."),
+            }
+        } else if is(b1) {
+            match (letter(a1), letter(b1)) {
+                ('W', 'R') if self.is_seen(a1, b1) => format!("{b} reads {x}: {v}, the new value."),
+                ('W', 'R') => format!("{b} reads {x}: {v}."),
+                ('R', _) => format!("{b} writes {v} to {x}. {a} still holds {}.", value(a1)),
+                _ => format!("{b} writes {v} to {x}, over the {} of {a}.", value(a1)),
+            }
+        } else if is(b2) {
+            match (letter(b2), letter(a2)) {
+                ('R', _) => {
+                    format!("{b} reads {y}: {v}, the old value: {a} has not written it yet.")
+                }
+                (_, 'W') => format!("{b} writes {v} to {y}; {a} is about to write it, too."),
+                _ => format!("{b} writes {v} to {y}."),
+            }
+        } else if is(a2) {
+            match (letter(b2), letter(a2)) {
+                ('R', _) => {
+                    format!("{a} writes {v} to {y}. Too late: {b} has gone on with {}.", value(b2))
+                }
+                (_, 'W') => format!("{a} writes {v} to {y}. {b}’s {} is overwritten.", value(b2)),
+                _ if !self.is_seen(b2, a2) => format!("{a} reads {y}: {v}."),
+                _ if letter(a1) == 'R' => {
+                    format!(
+                        "{a} reads {y}: {v}, which {b} has just written. Its {x} is from before."
+                    )
+                }
+                _ => format!("{a} reads {y}: {v}, which {b} has just written."),
+            }
+        } else {
+            return None;
+        })
+    }
+
+    /// The two parties; single accesses of the other thread are one of them.
+    pub fn nodes(&self, plot: &Plot<'_>) -> Vec<Node> {
+        let block = |operation: &Operation| {
+            let own = plot.finding.transactions.get(operation.transaction?)?;
+            own.blocks.first().map(|block| split_block(&block.name).1.to_owned())
+        };
+        let node = |accesses: [&Operation; 2]| {
+            let mut blocks: Vec<String> = accesses.into_iter().filter_map(block).collect();
+            blocks.dedup();
+            let thread = &accesses[0].thread;
+            let lane = plot.lane(thread).unwrap_or(0);
+            Node { name: thread.clone(), block: blocks.join(", "), lane }
+        };
+        vec![node(self.torn), node(self.other)]
+    }
+
+    pub fn links(&self, rows: &[Row]) -> Vec<Link> {
+        let row = |operation: &Operation| rows.iter().position(|row| row.at == Some(operation.at));
+        let link = |from: &Operation, to: &Operation| Link {
+            kind: format!("{} → {}", from.action.verb(), to.action.verb()),
+            because: format!(
+                "{} {} {}{} before {} {} it",
+                from.thread,
+                from.action.past(),
+                ellipsis(short_variable(&from.target), 30),
+                aside(from),
+                to.thread,
+                to.action.past()
+            ),
+            rows: row(from).zip(row(to)).map(|(a, b)| [a, b]),
+        };
+        vec![link(self.torn[0], self.other[0]), link(self.other[1], self.torn[1])]
+    }
+
+    /// What is broken, for somebody who has never seen it.
+    pub fn meaning(&self, plot: &Plot<'_>) -> String {
+        let ([x, y], [a, b]) = (self.names(), self.threads());
+        let method = ellipsis(plot.lanes.first().map_or("", |lane| &lane.block), 40);
+        match self.letters().as_str() {
+            "WRRW" => format!(
+                "{method} writes {x} and {y}, which belong together. {b} read both while {a} had written only {x}: a \
+                 pair of values that should not exist."
+            ),
+            "RWWR" => format!(
+                "{method} reads {x} and {y}, which belong together. {b} changed both after {a} had read {x} and before \
+                 it read {y}: the pair that {a} works with never existed."
+            ),
+            "RWRW" => format!(
+                "{a} decides by {x} and changes {y}; {b} decides by {y} and changes {x}. Each decision was right when it \
+                 was made, and wrong when it was carried out."
+            ),
+            _ => format!(
+                "{method} accesses {x} and {y}, which belong together, and {b} accessed both in between."
+            ),
+        }
+    }
+
+    pub fn fixes(&self, plot: &Plot<'_>) -> Vec<Fix> {
+        let mut out = vec![self.lock(plot)];
+        let (owner, _) = self.torn[0].target.rsplit_once('.').unwrap_or(("", ""));
+        out.extend(of_collection(simple_class(owner)));
+        let [x, y] = self.names();
+        if !owner.is_empty() && out.len() == 1 && !x.contains('[') {
+            out.push(self.at_once(&x, &y));
+        }
+        out.push(Fix::new(
+            format!("Not enough: making {x} and {y} volatile, or a lock around each"),
+            "Each single access was whole and seen at once. It is the pair that was torn."
+                .to_owned(),
+        ));
+        out
+    }
+
+    fn at_once(&self, x: &str, y: &str) -> Fix {
+        match self.letters().as_str() {
+            "WRRW" | "RWWR" | "WWWW" => Fix::new(
+                "Or change both in one write",
+                format!(
+                    "Put {x} and {y} into one object that never changes, and replace the reference to it: whoever reads it gets \
+                     both from before, or both from after."
+                ),
+            )
+            .with(&[], &[format!("record State(… {x}, … {y}) {{}}"), "volatile State state;".to_owned()]),
+            _ => Fix::new(
+                "Or decide and act in one step",
+                format!(
+                    "Keep {x} and {y} in one AtomicReference and compareAndSet the new pair: it fails if either has changed \
+                     since it was read."
+                ),
+            ),
+        }
+    }
+
+    fn lock(&self, plot: &Plot<'_>) -> Fix {
+        let ([x, y], [a, b]) = (self.names(), self.threads());
+        let steps = plot.finding.scene.iter().flat_map(|scene| &scene.steps);
+        let steps: Vec<_> = steps.collect();
+        let held = |operation: &Operation| {
+            let step = steps.iter().find(|step| step.operation.at == operation.at);
+            step.map_or_else(Vec::new, |step| step.holds.clone())
+        };
+        let common = |[one, two]: [&Operation; 2]| -> Vec<String> {
+            let second = held(two);
+            held(one).into_iter().filter(|lock| second.contains(lock)).collect()
+        };
+        let (torn, other) = (common(self.torn), common(self.other));
+        let block = plot.finding.refuted().next().map_or("", |block| &block.name);
+        let (class, method) = split_block(block);
+        let method = ellipsis(method, 40);
+        if let Some(lock) = torn.iter().find(|lock| other.contains(lock)) {
+            return Fix::new(
+                format!("Hold {lock} across both"),
+                format!(
+                    "{x} and {y} are each accessed under {lock}, but it is free in between: that is when {b} got in. \
+                     Holding it through all of {method} closes the gap."
+                ),
+            );
+        }
+        if let Some(lock) = torn.first() {
+            return Fix::new(
+                format!("Make {b} take {lock}, too"),
+                format!(
+                    "{a} holds {lock} for both accesses, but {b} reaches {x} and {y} without it, so it keeps nobody out."
+                ),
+            );
+        }
+        let (owner, _) = self.torn[0].target.rsplit_once('.').unwrap_or(("", ""));
+        let fix = Fix::new(
+            format!("Put {x} and {y} under one lock"),
+            format!(
+                "They belong together, so one lock must be held from the first access to the last: in {method}, and \
+                 where {b} accesses them. A lock for each would not do."
+            ),
+        );
+        match simple_class(owner) == simple_class(class) {
+            true => declared_synchronized(fix, plot, &method),
+            false => fix,
+        }
+    }
+}
+
+/// The name of a pattern of four accesses.
+pub fn name_of(letters: &str) -> &'static str {
+    match letters {
+        "WRRW" => "Half-done change seen",
+        "RWWR" => "Old and new mixed",
+        "RWRW" => "Write skew",
+        "WRWR" => "Each saw the other",
+        "WWWW" => "Mixed writes of two",
+        letters if letters.len() == 4 => "Torn pair",
+        _ => "Conflict cycle",
+    }
+}
+
+/// The first line of a story: what a person would notice, then what a serial order gives.
+pub fn dek(plot: &Plot<'_>, pair: &Pair<'_>) -> String {
+    let evidence = plot.finding.evidence.as_ref();
+    let effects = evidence.map_or(&[][..], |evidence| &evidence.effects);
+    let mut text: Vec<String> =
+        effects.iter().take(2).map(|effect| headline::said(effect)).collect();
+    text.push(pair.serial());
+    text.join(" ")
+}

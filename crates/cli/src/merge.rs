@@ -15,6 +15,7 @@ use crate::findings;
 /// A report and where it lies.
 struct Part {
     report: Report,
+    facts: CheckFacts,
     path: PathBuf,
     folder: PathBuf,
 }
@@ -23,17 +24,12 @@ impl Part {
     fn read(path: &Path) -> Result<Self> {
         let path = if path.is_dir() { path.join("report.json") } else { path.to_owned() };
         let report = findings::read_report(&path)?;
-        if report.check.is_none() {
-            return Err(Failure::input(format!("{}: not a report of a check", path.display()))
-                .way_out("merge what `untorn check --shard I/N` wrote"));
-        }
+        let facts = report.check.clone().ok_or_else(|| {
+            Failure::input(format!("{}: not a report of a check", path.display()))
+                .way_out("merge what `untorn check --shard I/N` wrote")
+        })?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        Ok(Self { report, path, folder })
-    }
-
-    fn facts(&self) -> &CheckFacts {
-        static NONE: std::sync::OnceLock<CheckFacts> = std::sync::OnceLock::new();
-        self.report.check.as_ref().unwrap_or_else(|| NONE.get_or_init(CheckFacts::default))
+        Ok(Self { report, facts, path, folder })
     }
 }
 
@@ -66,17 +62,17 @@ pub fn run(args: &MergeArgs) -> Result<Exit> {
 /// Which parts are missing, in words. Parts of different checks are an error.
 fn missing(parts: &[Part]) -> Result<Option<String>> {
     let first = &parts[0];
-    let of = |part: &Part| part.facts().shard.map_or(1, |[_, of]| of);
+    let of = |part: &Part| part.facts.shard.map_or(1, |[_, of]| of);
     let mut there = BTreeSet::new();
     for part in parts {
-        if part.facts().command != first.facts().command || of(part) != of(first) {
+        if part.facts.command != first.facts.command || of(part) != of(first) {
             return Err(Failure::input(format!(
                 "{} and {} are parts of different checks",
                 first.path.display(),
                 part.path.display()
             )));
         }
-        if !there.insert(part.facts().shard.map_or(1, |[index, _]| index)) {
+        if !there.insert(part.facts.shard.map_or(1, |[index, _]| index)) {
             return Err(Failure::input(format!(
                 "{}: this part was given already",
                 part.path.display()
@@ -148,8 +144,8 @@ fn take_trace(finding: &mut Finding, part: &Part, out: &Path) -> Result<()> {
 }
 
 fn facts(parts: &[Part], found: &BTreeSet<(String, String)>) -> CheckFacts {
-    let all = || parts.iter().map(Part::facts);
-    let first = parts[0].facts();
+    let all = || parts.iter().map(|part| &part.facts);
+    let first = &parts[0].facts;
     let mut unseen: Vec<String> = all().flat_map(|facts| facts.unseen.clone()).collect();
     unseen.sort();
     unseen.dedup();

@@ -36,11 +36,7 @@ impl Compose {
             return Err(Failure::input("only one of --json and --sarif can go to standard output"));
         }
         // Text and a machine's format on one stream would serve nobody.
-        let volume = match (args.quiet || dashes > 0, args.verbose) {
-            (true, _) => Volume::Quiet,
-            (false, true) => Volume::Verbose,
-            (false, false) => Volume::Normal,
-        };
+        let volume = Volume::of(args.quiet || dashes > 0, args.verbose);
         let jdk = args.jdk.or_else(Jdk::home).ok_or_else(|| {
             Failure::input("no JDK was found, and without its classes little can be told")
                 .way_out("set JAVA_HOME, or name its folder with --jdk")

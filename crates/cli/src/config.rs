@@ -73,11 +73,7 @@ impl Analyze {
         )?;
         // Text and a machine's format on one stream would serve nobody.
         let machine = outputs.iter().any(|path| is_dash(path));
-        let volume = match (args.quiet || machine, args.verbose) {
-            (true, _) => Volume::Quiet,
-            (false, true) => Volume::Verbose,
-            (false, false) => Volume::Normal,
-        };
+        let volume = Volume::of(args.quiet || machine, args.verbose);
         Ok(Self {
             inputs: args.files.iter().map(|file| input(file, &args.input)).collect(),
             plan: plan(&args.with),
@@ -137,11 +133,7 @@ impl Confirm {
             blocks: Blocks::new(args.atomic, args.not_atomic)?,
             json: args.json,
             color: args.color,
-            volume: match (args.quiet || machine, args.verbose) {
-                (true, _) => Volume::Quiet,
-                (false, true) => Volume::Verbose,
-                (false, false) => Volume::Normal,
-            },
+            volume: Volume::of(args.quiet || machine, args.verbose),
         })
     }
 }
@@ -322,11 +314,7 @@ impl Check {
             ..untorn_chase::Options::default()
         };
         initial_seed(&mut options, args.seed);
-        let volume = match (args.quiet, args.verbose) {
-            (true, _) => Volume::Quiet,
-            (_, true) => Volume::Verbose,
-            _ => Volume::Normal,
-        };
+        let volume = Volume::of(args.quiet, args.verbose);
         let mut atomic = args.atomic;
         if args.all_methods {
             atomic.push("*".to_owned());

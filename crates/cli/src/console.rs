@@ -28,6 +28,17 @@ pub enum Volume {
     Verbose,
 }
 
+impl Volume {
+    /// As the options say; quiet wins.
+    pub fn of(quiet: bool, verbose: bool) -> Self {
+        match (quiet, verbose) {
+            (true, _) => Self::Quiet,
+            (false, true) => Self::Verbose,
+            (false, false) => Self::Normal,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Console {
     pub look: Look,

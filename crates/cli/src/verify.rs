@@ -80,11 +80,7 @@ fn check_of(args: VerifyArgs, report: &Report, evidence: &Evidence) -> Result<Ch
         scope: ScopeConfig { instrument, exclude, atomic },
         run_time: None,
         color: args.color,
-        volume: match (args.quiet, args.verbose) {
-            (true, _) => Volume::Quiet,
-            (_, true) => Volume::Verbose,
-            _ => Volume::Normal,
-        },
+        volume: Volume::of(args.quiet, args.verbose),
         command: if is_new { args.command } else { facts.command },
         directory: directory.map(PathBuf::from).filter(|_| !is_new),
     })

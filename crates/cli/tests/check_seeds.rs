@@ -91,7 +91,6 @@ fn soak_no_method_blames_a_program_that_is_right() {
             let out: PathBuf = scratch(&format!("right-{}-{method}", example.name));
             let options = ["--with", method, "--runs", "6", "--explore", "2"];
             let done = check(&out, &options, &example);
-            // A policy that needs places to hold threads at may find none: that is no verdict.
             assert!(
                 matches!(done.code, Some(0)),
                 "{}: a false alarm of {method}: {done}",

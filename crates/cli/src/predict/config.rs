@@ -109,11 +109,7 @@ impl Predict {
         }
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let machine = args.json.as_ref().is_some_and(|path| is_dash(path));
-        let volume = match (args.quiet || machine, args.verbose) {
-            (true, _) => Volume::Quiet,
-            (false, true) => Volume::Verbose,
-            (false, false) => Volume::Normal,
-        };
+        let volume = Volume::of(args.quiet || machine, args.verbose);
         Ok(Self {
             input: input(&args.file, &args.input),
             method: method(args.strength, args.filter),

@@ -19,7 +19,7 @@ fn home(name: &str) -> PathBuf {
     home
 }
 
-/// Checks a driver: the block is found torn, something of it is visible, and it replays.
+/// Checks a driver: the block is found torn, something of it is visible, and it replays, every time.
 fn finds(name: &str, block: &str, effect: &str) {
     let home = home(name);
     let path = format!("{0}/classes:{0}/lib/*", home.display());
@@ -29,8 +29,12 @@ fn finds(name: &str, block: &str, effect: &str) {
     let done = run(&args).with_code(1);
     assert!(done.stdout.contains(&format!("{block} is not atomic")), "{done}");
     assert!(done.stdout.contains(effect), "{done}");
-    let again = run(&["replay", arg(&out.join("report.json")), "1"]);
-    assert!(again.stderr.contains("events exactly"), "the replay differs: {again}");
+    // More than once: identities of objects once depended on the order in which old class files were verified, and one
+    // replay in seven differed.
+    for _ in 0..8 {
+        let again = run(&["replay", arg(&out.join("report.json")), "1"]);
+        assert!(again.stderr.contains("events exactly"), "the replay differs: {again}");
+    }
 }
 
 /// DBCP-369 of commons-dbcp 1.4.

@@ -45,6 +45,11 @@ public final class UntornProbe {
     static int away;
     /** Native methods can be called. */
     static boolean ready;
+    /** Where the header of a free object keeps its identity; 0 if that could not be found out. */
+    static long identityBits;
+    /** The lowest bits of the header of an object, which say whether it is free. */
+    private static final long STATE_BITS = 7;
+    private static final long FREE = 1;
 
     private UntornProbe() {}
 
@@ -118,7 +123,7 @@ public final class UntornProbe {
 
     /** Before a monitor is entered: waits, in the scheduler, until it is free. */
     public static void enter(Object object, int site) {
-        if (object == null || !hasToken()) return;
+        if (object == null || !hasToken() || isOurs(object)) return;
         int id = System.identityHashCode(object);
         Unsafe unsafe = Unsafe.getUnsafe();
         long word = locks + ((long) id << 3);
@@ -135,7 +140,7 @@ public final class UntornProbe {
 
     /** After a monitor was left. */
     public static void exit(Object object, int site) {
-        if (!hasToken()) return;
+        if (!hasToken() || isOurs(object)) return;
         int id = System.identityHashCode(object);
         Unsafe unsafe = Unsafe.getUnsafe();
         long word = locks + ((long) id << 3);
@@ -143,6 +148,30 @@ public final class UntornProbe {
         if ((int) (held >>> 32) != self) return; // entered before the program began
         unsafe.putLong(word, (int) held == 1 ? 0 : held - 1);
         if (silent == null) put(site, id, 0, 0);
+    }
+
+    /**
+     * Whether a monitor is of no concern to others: it is entered in silence, free, and nobody ever asked for its identity,
+     * as everybody does who enters it otherwise. To give it an identity would shift those of all objects after it, and
+     * which monitors are entered in silence differs: the verifier of old class files loads classes in an order of its own.
+     */
+    private static boolean isOurs(Object object) {
+        if (silent == null || identityBits == 0) return false;
+        long header = Unsafe.getUnsafe().getLong(object, 0L);
+        return (header & STATE_BITS) == FREE && (header & identityBits) == 0;
+    }
+
+    /** Looks at an object before and after it got its identity. */
+    private static long findIdentityBits() {
+        Object object = new Object();
+        Unsafe unsafe = Unsafe.getUnsafe();
+        long before = unsafe.getLong(object, 0L);
+        long identity = System.identityHashCode(object);
+        long after = unsafe.getLong(object, 0L);
+        for (int shift = 0; shift < 33; shift++) {
+            if (identity << shift == (before ^ after)) return 0x7fff_ffffL << shift;
+        }
+        return 0;
     }
 
     /** In place of {@code object.notify()} and {@code object.notifyAll()}. */
@@ -377,6 +406,7 @@ public final class UntornProbe {
     /** Called once by the agent. That {@code init} has a caller of the boot loader keeps the JVM from complaining. */
     static void setUp() {
         init();
+        identityBits = findIdentityBits();
         ready = true;
     }
 

@@ -16,6 +16,7 @@
 //! is listed with its reason. May miss; never invents.
 
 mod baselines;
+mod doubts;
 mod judging;
 mod learning;
 mod minimise;
@@ -27,6 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use crate::compositions::CompositionId;
 use crate::effects::Normal;
 use crate::evidence::{Left, Run};
 use crate::inversion::{self, Inversion};
@@ -34,8 +36,10 @@ use crate::runner::{Ended, How, Ran, Runner};
 use crate::steer;
 use crate::strategy::Strategy;
 use crate::target::{Key, Order, Target, Unreached};
+use crate::units::Answer;
 use crate::verify::Values;
 
+use doubts::Doubt;
 pub use options::{Only, Options, Shard};
 pub use outcome::{ChaseError, Deadlock, Finding, News, Outcome};
 
@@ -56,6 +60,10 @@ pub struct Chase<'a> {
     targets: Vec<Target>,
     index: BTreeMap<Key, usize>,
     normal: Normal,
+    /// By composition and the answer of its first call: what the second one says when nobody comes between.
+    answers: BTreeMap<(CompositionId, Answer), BTreeSet<Answer>>,
+    /// Findings that rest on what calls said.
+    doubts: Vec<Doubt>,
     /// Lock orders to try, and the places of all that were found.
     inversions: Vec<Inversion>,
     inverted: BTreeSet<Vec<String>>,
@@ -105,6 +113,8 @@ impl<'a> Chase<'a> {
             targets: Vec::new(),
             index: BTreeMap::new(),
             normal: Normal::default(),
+            answers: BTreeMap::new(),
+            doubts: Vec::new(),
             inversions: Vec::new(),
             inverted: BTreeSet::new(),
             bodies: BTreeSet::new(),
@@ -124,6 +134,7 @@ impl<'a> Chase<'a> {
             Strategy::PlansOnce(_) => self.try_each_once()?,
             Strategy::Undirected { policies, .. } => self.wander(&policies)?,
         }
+        self.drop_doubts();
         self.minimise()?;
         Ok(self.finish())
     }
@@ -153,6 +164,7 @@ impl<'a> Chase<'a> {
         let room = self.options.jobs.max(1);
         let mut requests: Vec<Request> = Vec::new();
         let mut taken = BTreeSet::new();
+        requests.extend(std::iter::from_fn(|| self.control()).take(room));
         while requests.len() < room {
             let Some(target) = self.next_target(&taken) else { break };
             if let Some(request) = self.directed(target) {
@@ -225,7 +237,7 @@ impl<'a> Chase<'a> {
         let ready = open.filter_map(|(index, target)| {
             let lead = target.leads.front()?;
             let doubt = lead.order.doubt();
-            Some(((doubt > 1, target.attempts, doubt, target.key.rank(), index), index))
+            Some(((doubt > 1, target.attempts, doubt, target.rank(), index), index))
         });
         ready.min_by_key(|(rank, _)| *rank).map(|(_, index)| index)
     }
@@ -291,6 +303,7 @@ impl<'a> Chase<'a> {
             most: self.options.most_events,
             entries: self.options.all_methods,
             blocks: &self.outcome.refuted,
+            compositions: &self.options.compositions,
         };
         Ok(Run::load(self.outcome.runs, how, ran, trace, left)?)
     }
@@ -309,6 +322,7 @@ impl<'a> Chase<'a> {
         self.outcome.left_out += run.left_out;
         self.outcome.threads = self.outcome.threads.max(run.history.thread_count());
         self.outcome.is_seen |= self.is_about(&run);
+        self.settle(&run);
         let new = self.learn(&run, target);
         (self.watch)(News::Ran { run: &run, new });
         for inversion in inversion::find(&run).into_iter().filter(|_| self.options.only.is_none()) {

@@ -68,7 +68,7 @@ fn exceptions(stderr: &[u8]) -> impl Iterator<Item = String> {
         .lines()
         .filter_map(|line| line.strip_prefix("Exception in thread "))
         // The name of the thread says nothing of what happened.
-        .filter_map(|line| Some(line.rsplit_once("\" ")?.1.trim().to_owned()))
+        .filter_map(|line| Some(line.strip_prefix('"')?.split_once("\" ")?.1.trim().to_owned()))
         .collect();
     found.into_iter()
 }
@@ -101,12 +101,12 @@ mod tests {
         let bad = ran(
             Ended::Exit(1),
             "b\nlost 5\n",
-            "Exception in thread \"Bob\" java.lang.AssertionError: 5\n\tat Bank.main\n",
+            "Exception in thread \"Bob\" java.lang.AssertionError: \"x\" is 5\n\tat Bank.main\n",
         );
         assert_eq!(
             normal.compare(&bad),
             [
-                Effect::Exception("java.lang.AssertionError: 5".to_owned()),
+                Effect::Exception("java.lang.AssertionError: \"x\" is 5".to_owned()),
                 Effect::Exit(Ended::Exit(1)),
                 Effect::Output("lost 5".to_owned()),
             ]

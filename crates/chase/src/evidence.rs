@@ -9,9 +9,11 @@ use untorn_predict::{At, BlockId, Facts, Goal, History, Origin};
 use untorn_trace::formats::open::{Input, OpenOptions, open};
 use untorn_trace::{BATCH, Event, Op, SiteId, Tables, VarId};
 
+use crate::compositions::Compositions;
 use crate::places;
 use crate::runner::{How, Ran};
 use crate::target::{Key, Shape};
+use crate::units::{Made, Units};
 
 /// Why a trace cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -35,6 +37,8 @@ pub struct Run {
     sites: FxHashMap<String, SiteId>,
     /// Which variables are parts of one object.
     pub(crate) objects: Objects,
+    /// Calls that were told as units.
+    pub(crate) units: Units,
     /// Classes with accesses in the trace. Only they are rewritten so that a plan finds every place of them.
     classes: FxHashSet<String>,
 }
@@ -45,6 +49,8 @@ pub(crate) struct Suspect {
     pub key: Key,
     /// Its block is nothing but the body of a thread or a task.
     pub is_body: bool,
+    /// Its accesses are made by calls that look meant to be one step.
+    pub is_composed: bool,
     pub instances: u64,
     pub goals: Vec<Goal>,
 }
@@ -58,6 +64,8 @@ pub(crate) struct Left<'a> {
     pub entries: bool,
     /// Declared blocks of these names.
     pub blocks: &'a BTreeSet<String>,
+    /// The calls that are told as units, which are no blocks.
+    pub compositions: &'a Compositions,
 }
 
 impl Left<'_> {
@@ -118,13 +126,27 @@ impl Run {
         }
         let tables = source.tables().clone();
         left.blend_out(&mut events, &tables);
-        let history = History::new(events, &tables).map_err(|error| fail(error.to_string()))?;
+        let units = Units::take(&mut events, &tables, left.compositions);
+        let mut history = History::new(events, &tables).map_err(|error| fail(error.to_string()))?;
+        history.set_compositions(units.stretches());
         let keys = (0..tables.sites.len()).map(SiteId::from_index);
         let sites = keys.filter_map(|site| Some((places::key(&tables, site)?, site))).collect();
         let trace = trace.to_owned();
         let classes = recorded_classes(&history, &tables);
         let objects = Objects::by_name(&tables);
-        Ok(Self { number, how, ran, trace, tables, history, left_out, sites, objects, classes })
+        Ok(Self {
+            number,
+            how,
+            ran,
+            trace,
+            tables,
+            history,
+            left_out,
+            sites,
+            objects,
+            units,
+            classes,
+        })
     }
 
     /// Whether a plan can name places of the class of a site.
@@ -142,7 +164,39 @@ impl Run {
         let facts = Facts::new(&self.history);
         let found = candidates::find_in(&facts, sources, Limits::default(), &self.objects);
         let ones = found.candidates.into_iter().filter_map(|one| self.one(one));
-        ones.chain(found.pairs.into_iter().filter_map(|pair| self.two(pair))).collect()
+        let all = ones.chain(found.pairs.into_iter().filter_map(|pair| self.two(pair)));
+        let with_calls = |mut suspect: Suspect| {
+            self.look_for_calls(&mut suspect);
+            suspect
+        };
+        all.map(with_calls).collect()
+    }
+
+    /// Whether the accesses of a candidate are made by calls that look meant to be one step.
+    fn look_for_calls(&self, suspect: &mut Suspect) {
+        let is_composed = |goal: &Goal| {
+            let of_thread = |&at: &At| {
+                let thread = self.history.event(at).thread;
+                let mut own = goal
+                    .events
+                    .iter()
+                    .copied()
+                    .filter(|&other| self.history.event(other).thread == thread);
+                let both = [own.next(), own.next_back()];
+                let [Some(first), Some(last)] = both else { return false };
+                self.composition([first.min(last), first.max(last)]).is_some()
+            };
+            goal.events.iter().any(of_thread)
+        };
+        suspect.is_composed =
+            suspect.key.origin == Origin::Inferred && suspect.goals.iter().any(is_composed);
+        suspect.is_body &= !suspect.is_composed;
+    }
+
+    /// The calls that look meant to be one step and are around these accesses of one thread.
+    pub(crate) fn composition(&self, accesses: [At; 2]) -> Option<Made> {
+        let thread = self.history.event(accesses[0]).thread;
+        self.units.composition(thread, accesses)
     }
 
     fn one(&self, candidate: Candidate) -> Option<Suspect> {
@@ -150,14 +204,16 @@ impl Run {
         let (origin, block) = (candidate.origin, candidate.block);
         let key = self.key(&candidate.spots, shape, origin, block, &[candidate.var])?;
         let is_body = self.is_body(&candidate.spots, origin, block);
-        Some(Suspect { key, is_body, instances: candidate.instances, goals: candidate.goals })
+        let (instances, goals) = (candidate.instances, candidate.goals);
+        Some(Suspect { key, is_body, is_composed: false, instances, goals })
     }
 
     fn two(&self, pair: PairCandidate) -> Option<Suspect> {
         let shape = Shape::Two { writes: pair.writes, same_order: pair.same_order };
         let key = self.key(&pair.spots, shape, pair.origin, pair.block, &pair.vars)?;
         let is_body = self.is_body(&pair.spots, pair.origin, pair.block);
-        Some(Suspect { key, is_body, instances: pair.instances, goals: pair.goals })
+        let (instances, goals) = (pair.instances, pair.goals);
+        Some(Suspect { key, is_body, is_composed: false, instances, goals })
     }
 
     /// What a candidate is called in every run; `None` if its places are not known.

@@ -5,6 +5,7 @@
 //! ([`instance`]) and judges what did ([`verify`]).
 
 mod chase;
+mod compositions;
 mod effects;
 mod evidence;
 mod instance;
@@ -17,13 +18,16 @@ mod steer;
 mod strategy;
 mod stuck;
 mod target;
+mod units;
 mod verify;
 
 pub use chase::{Chase, ChaseError, Deadlock, Finding, News, Only, Options, Outcome, Shard};
+pub use compositions::{ComposedCall, Composition, CompositionId, Compositions, ResultKind};
 pub use effects::Effect;
 pub use evidence::{EvidenceError, Run};
 pub use runner::{Ended, Followed, How, Ran, Runner, RunnerError};
 pub use strategy::{Judge, Planning, Strategy, Undirected};
 pub use stuck::{Held, Mark, Stuck, Waiting};
 pub use target::{Key, Shape, Target, Unreached};
-pub use verify::{Judged, Values};
+pub use units::Answer;
+pub use verify::{CallMade, Composed, Judged, Surprise, Values};

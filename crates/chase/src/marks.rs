@@ -11,6 +11,7 @@ use untorn_predict::{At, BlockId, History};
 use untorn_schedule::{Marks, Role};
 use untorn_trace::{EventIdx, LockId, Op, SiteId, ThreadId};
 
+use crate::compositions::Compositions;
 use crate::evidence::{EvidenceError, Left, Run};
 use crate::places;
 use crate::runner::{Ended, How, Ran};
@@ -27,7 +28,12 @@ pub fn of_trace(trace: &Path, find: fn(&Run) -> Marks) -> Result<Marks, Evidence
     let (stdout, stderr, unseen) = (Vec::new(), Vec::new(), Vec::new());
     let (followed, preemptions) = (None, None);
     let ran = Ran { ended: Ended::Exit(0), stdout, stderr, followed, preemptions, unseen };
-    let left = Left { most: MOST_EVENTS, entries: false, blocks: &BTreeSet::new() };
+    let left = Left {
+        most: MOST_EVENTS,
+        entries: false,
+        blocks: &BTreeSet::new(),
+        compositions: &Compositions::default(),
+    };
     Ok(find(&Run::load(1, how, ran, trace, left)?))
 }
 

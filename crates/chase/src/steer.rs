@@ -100,6 +100,17 @@ pub(crate) fn recipes(run: &Run, instance: &Instance) -> Vec<Plan> {
     bare.into_iter().chain(plan(run, &lead, &order)).collect()
 }
 
+/// The order of a run up to the first access of an instance; then its thread goes on to the second.
+pub(crate) fn undisturbed(run: &Run, instance: &Instance) -> Option<Plan> {
+    let [first, last] = instance.own;
+    let own = run.history.of_thread(run.history.event(first).thread);
+    let rest = own.iter().copied().filter(|&at| first < at && at <= last);
+    let order = Order { steps: (0..=first.0).map(At).chain(rest).collect() };
+    let goal = Goal::new(&[first, last]);
+    let lead = Lead { run: 0, goal, order: crate::target::Order::None, pending: None };
+    plan(run, &lead, &order)
+}
+
 /// A call that changes what a map holds for a key changes what it holds at all: two updates, and the thread came
 /// there once.
 fn is_same_arrival(run: &Run, at: At) -> bool {

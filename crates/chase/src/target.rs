@@ -155,6 +155,8 @@ pub struct Target {
     pub key: Key,
     /// Seen in the runs that every part of the work makes.
     pub(crate) is_common: bool,
+    /// Its accesses are made by calls that look meant to be one step.
+    pub(crate) is_composed: bool,
     /// Matching triples of events, over all runs.
     pub instances: u64,
     /// Directed runs made for it.
@@ -180,6 +182,7 @@ impl Target {
         Self {
             key,
             is_common,
+            is_composed: false,
             instances: 0,
             attempts: 0,
             harmless: 0,
@@ -187,6 +190,11 @@ impl Target {
             last: None,
             done: false,
         }
+    }
+
+    /// Smaller is more likely to matter.
+    pub(crate) fn rank(&self) -> u8 {
+        if self.is_composed { 0 } else { self.key.rank() }
     }
 
     /// Whether it is chased here and not by another part of the work. What only this part has seen is its own.

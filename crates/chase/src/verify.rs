@@ -7,13 +7,15 @@
 use untorn_check::{Block, Cycle, Edge, Step, Transaction, Violation, Why};
 use untorn_confirm::{Options, Reason, Verdict, Window, confirm};
 use untorn_predict::{At, BlockId, Origin, Pattern};
-use untorn_trace::{Event, EventIdx, LabelId, Op, VarId};
+use untorn_trace::{Event, EventIdx, LabelId, Op, SiteId, ThreadId, VarId};
 
+use crate::compositions::CompositionId;
 use crate::effects::Effect;
 use crate::evidence::Run;
 use crate::instance::Instance;
 use crate::runner::Ended;
 use crate::target::{Key, Shape};
+use crate::units::Answer;
 
 /// Traces longer than this are judged by the window around the instance.
 const MOST_EVENTS: usize = 4_000_000;
@@ -47,13 +49,56 @@ pub struct Judged {
     pub is_harmful: bool,
     /// The block around what came between, whether or not it counts in `events`.
     pub intruder: Option<LabelId>,
+    /// The calls that look meant to be one step.
+    pub composed: Option<Composed>,
+    /// Only what these calls said makes it harmful.
+    pub(crate) is_doubtful: bool,
+}
+
+/// A composition that was torn.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Composed {
+    pub id: CompositionId,
+    /// The first call, what came between if it was a call, and the second.
+    pub calls: Vec<CallMade>,
+    /// The first call made the first access, and the second one the last.
+    pub is_exact: bool,
+    pub surprise: Option<Surprise>,
+}
+
+/// A call that was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CallMade {
+    pub thread: ThreadId,
+    /// What is called.
+    pub api: LabelId,
+    pub site: SiteId,
+    pub answer: Option<Answer>,
+}
+
+/// Answers that calls do not give when nobody comes between them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Surprise {
+    /// Of the first call.
+    pub after: Answer,
+    /// Of the second, and what it says otherwise.
+    pub said: Answer,
+    pub usual: Answer,
+}
+
+/// What may be held against an instance beside its values.
+#[derive(Clone, Debug)]
+pub(crate) struct Harm<'a> {
+    pub effects: &'a [Effect],
+    pub composed: Option<Composed>,
 }
 
 impl Judged {
     /// Whether it is called a violation. A declared block that was torn is one. That other code was meant to be
     /// atomic is only inferred: then the values must prove the harm. Of a lost update they do. Reading twice,
     /// or showing others a value and then another one, is what polling, flags and hand-made locks do
-    /// on purpose: there something must be visible as well.
+    /// on purpose: there something must be visible as well, or calls that look meant to be one step
+    /// must have said what they do not say otherwise.
     pub fn is_violation(&self, key: &Key) -> bool {
         let by_values = matches!(self.values, Values::NotAtomic { .. });
         key.origin == Origin::Declared || (by_values && self.is_harmful)
@@ -62,7 +107,14 @@ impl Judged {
     /// How much it proves: more is better.
     pub fn weight(&self) -> u8 {
         let by_values = matches!(self.values, Values::NotAtomic { .. });
-        2 * u8::from(by_values) + u8::from(!self.effects.is_empty())
+        4 * u8::from(by_values)
+            + 2 * u8::from(!self.effects.is_empty())
+            + u8::from(self.composed.is_some())
+    }
+
+    /// Whether the values prove it.
+    pub(crate) const fn is_proved(&self) -> bool {
+        matches!(self.values, Values::NotAtomic { .. })
     }
 }
 
@@ -70,13 +122,28 @@ impl Judged {
 type Named<'r> = (Origin, &'r str);
 
 /// Whether an instance can be called a violation at all, with these effects.
-pub(crate) fn may_be_violation(
-    run: &Run,
-    key: &Key,
-    instance: &Instance,
-    effects: &[Effect],
-) -> bool {
-    key.origin == Origin::Declared || !effects.is_empty() || is_lost_update(run, key, instance)
+pub(crate) fn may_be_violation(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) -> bool {
+    key.origin == Origin::Declared
+        || !harm.effects.is_empty()
+        || is_lost_update(run, key, instance)
+        || harm.composed.as_ref().is_some_and(|composed| breaks(key, composed))
+}
+
+/// Whether calls that look meant to be one step were torn in a way that their caller can tell: by what they said, or
+/// because one saw the old half and the other the new half of a change.
+fn breaks(key: &Key, composed: &Composed) -> bool {
+    composed.surprise.is_some() || saw_half(key, composed)
+}
+
+fn saw_half(key: &Key, composed: &Composed) -> bool {
+    let is_half = matches!(key.shape, Shape::Two { writes: [false, true, true, false], .. });
+    is_half && composed.is_exact && !key.is_collection() && !key.is_inside_jdk()
+}
+
+/// Whether nothing is held against it but what calls said.
+fn is_doubtful(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) -> bool {
+    let Some(composed) = &harm.composed else { return false };
+    harm.effects.is_empty() && !saw_half(key, composed) && !is_lost_update(run, key, instance)
 }
 
 /// A write that rests on a value that was no longer there. Who looked once more before it wrote knew what it
@@ -92,7 +159,7 @@ fn is_lost_update(run: &Run, key: &Key, instance: &Instance) -> bool {
     is_kind && !between.any(|&at| history.event(at).thread == thread)
 }
 
-pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, effects: &[Effect]) -> Judged {
+pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) -> Judged {
     let mut names: Vec<Named<'_>> = vec![(key.origin, &key.block)];
     let mut events = with_blocks(run, &names);
     let mut values = by_values(run, key, &events, instance);
@@ -111,8 +178,10 @@ pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, effects: &[Effect
     let intruder = run.block_around_both(instance.other);
     Judged {
         values,
-        is_harmful: may_be_violation(run, key, instance, effects),
-        effects: effects.to_vec(),
+        is_harmful: may_be_violation(run, key, instance, harm),
+        effects: harm.effects.to_vec(),
+        composed: harm.composed.clone(),
+        is_doubtful: is_doubtful(run, key, instance, harm),
         ended: run.ran.ended,
         events,
         cycle,

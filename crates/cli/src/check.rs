@@ -1,5 +1,6 @@
 //! `untorn check`: runs the program until what can be torn has been torn, proves it, and keeps it for replay.
 
+mod compositions;
 mod deadlock;
 pub mod runner;
 mod story;
@@ -21,15 +22,19 @@ use crate::sources::{Library, jdk_sources};
 use runner::JvmRunner;
 pub use story::why_unreached;
 
-pub fn run(check: &Check) -> Result<Exit> {
+pub fn run(mut check: Check) -> Result<Exit> {
     let mut console = Console::new(check.color, check.volume);
-    let outcome = chase(check, &mut console)?;
-    story::summary(&outcome, check, &check.out.join("report.json"), &mut console)?;
+    let outcome = chase(&mut check, &mut console)?;
+    story::summary(&outcome, &check, &check.out.join("report.json"), &mut console)?;
     Ok(exit(&outcome))
 }
 
 /// Chases, tells what happens meanwhile, and writes the report.
-pub fn chase(check: &Check, console: &mut Console) -> Result<Outcome> {
+pub fn chase(check: &mut Check, console: &mut Console) -> Result<Outcome> {
+    if check.compositions {
+        compositions::look_for(check, console)?;
+    }
+    let check = &*check;
     let folder = &check.out;
     let cannot = |error: std::io::Error| {
         Failure::run(format!("cannot write {}: {error}", folder.display()))
@@ -149,13 +154,14 @@ fn write_report(
 
 /// What `untorn verify` has to be told to do the same again.
 fn setting(check: &Check) -> Setting {
-    let ScopeConfig { instrument, exclude, atomic } = check.scope.clone();
+    let ScopeConfig { instrument, exclude, atomic, .. } = check.scope.clone();
     Setting {
         instrument,
         exclude,
         atomic,
         declared: check.options.sources == Sources::Declared,
         all_methods: check.options.all_methods,
+        compositions: check.compositions,
         directory: check.directory.as_ref().map(|path| path.display().to_string()),
     }
 }

@@ -13,6 +13,7 @@ use crate::args::{ComposeArgs, SignName};
 use crate::console::{Color, Console, Volume};
 use crate::exit::{Exit, Failure, Result};
 use crate::files::{is_dash, write_text};
+pub use show::why;
 
 /// What `untorn compose` is to do.
 #[derive(Debug)]
@@ -92,7 +93,7 @@ fn name(path: &Path) -> String {
 }
 
 /// An error of the analysis, with a way out.
-fn fault(error: &ComposeError) -> Failure {
+pub fn fault(error: &ComposeError) -> Failure {
     let failure = Failure::input(error.to_string());
     match error {
         ComposeError::Kind { .. } => {

@@ -186,8 +186,12 @@ impl Record {
             PolicyName::Adversarial => "adversarial",
         };
         let marks = marks(args.policy, args.marks.as_deref())?;
-        let scope =
-            ScopeConfig { instrument: args.instrument, exclude: args.exclude, atomic: args.atomic };
+        let scope = ScopeConfig {
+            instrument: args.instrument,
+            exclude: args.exclude,
+            atomic: args.atomic,
+            ..ScopeConfig::default()
+        };
         Ok(Self {
             out: args.output,
             policy: policy.to_owned(),
@@ -285,6 +289,8 @@ pub struct Check {
     /// Where sources are looked for.
     pub sources: Vec<PathBuf>,
     pub scope: ScopeConfig,
+    /// Class files are read for calls that look meant to be one step.
+    pub compositions: bool,
     pub run_time: Option<Duration>,
     pub color: Color,
     pub volume: Volume,
@@ -323,7 +329,13 @@ impl Check {
             options,
             out: args.out,
             sources: source_roots(args.source),
-            scope: ScopeConfig { instrument: args.instrument, exclude: args.exclude, atomic },
+            scope: ScopeConfig {
+                instrument: args.instrument,
+                exclude: args.exclude,
+                atomic,
+                ..ScopeConfig::default()
+            },
+            compositions: args.compositions,
             run_time: args.run_time.as_deref().map(duration).transpose()?,
             color: args.color,
             volume,

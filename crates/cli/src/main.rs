@@ -4,6 +4,7 @@ mod analyze;
 mod args;
 mod check;
 mod checkers;
+mod classpath;
 mod compare;
 mod compose;
 mod config;
@@ -66,7 +67,7 @@ fn run() -> Result<ExitCode> {
         }
         Command::Check(mut args) => {
             Project::find()?.fill_check(&mut args, given);
-            check::run(&config::Check::new(args)?).map(ExitCode::from)
+            check::run(config::Check::new(args)?).map(ExitCode::from)
         }
         Command::Verify(args) => verify::run(args).map(ExitCode::from),
         Command::Merge(args) => merge::run(&args).map(ExitCode::from),

@@ -36,6 +36,7 @@ struct CheckTable {
     jobs: Option<usize>,
     minimise: Option<u32>,
     all_methods: Option<bool>,
+    compositions: Option<bool>,
     with: Option<Vec<StrategyName>>,
     blocks: Option<BlocksName>,
     atomic: Option<Vec<String>>,
@@ -121,6 +122,7 @@ impl Project {
         given.fill("jobs", &mut args.jobs, own.jobs);
         given.fill("minimise", &mut args.minimise, own.minimise);
         given.fill("all_methods", &mut args.all_methods, own.all_methods);
+        given.fill("compositions", &mut args.compositions, own.compositions);
         given.fill("with", &mut args.with, own.with.clone());
         given.fill("blocks", &mut args.blocks, own.blocks);
         given.fill("atomic", &mut args.atomic, own.atomic.clone());

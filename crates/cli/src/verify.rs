@@ -37,9 +37,9 @@ pub fn run(args: VerifyArgs) -> Result<Exit> {
         return Err(Failure::input("the new report would replace the old one")
             .way_out("choose another folder with --out"));
     }
-    let check = check_of(args, &report, evidence)?;
+    let mut check = check_of(args, &report, evidence)?;
     let mut console = Console::new(check.color, check.volume);
-    let outcome = check::chase(&check, &mut console)?;
+    let outcome = check::chase(&mut check, &mut console)?;
     verdict(&outcome, evidence, &mut console)
 }
 
@@ -55,7 +55,8 @@ fn same_folder(out: &Path, report: &Path) -> bool {
 /// The same check as that of the report, for one violation only.
 fn check_of(args: VerifyArgs, report: &Report, evidence: &Evidence) -> Result<Check> {
     let facts = report.check.clone().unwrap_or_default();
-    let Setting { instrument, exclude, atomic, declared, all_methods, directory } = facts.setting;
+    let Setting { instrument, exclude, atomic, declared, all_methods, compositions, directory } =
+        facts.setting;
     let is_new = !args.command.is_empty();
     let field =
         if evidence.origin == "declared" { String::new() } else { evidence.variable.clone() };
@@ -77,7 +78,8 @@ fn check_of(args: VerifyArgs, report: &Report, evidence: &Evidence) -> Result<Ch
         options,
         out: args.out,
         sources: source_roots(Vec::new()),
-        scope: ScopeConfig { instrument, exclude, atomic },
+        scope: ScopeConfig { instrument, exclude, atomic, ..ScopeConfig::default() },
+        compositions,
         run_time: None,
         color: args.color,
         volume: Volume::of(args.quiet, args.verbose),

@@ -9,8 +9,8 @@ use crate::dependence::{Dependence, ReturnFlow};
 use crate::effects::{Effects, Facts, bottom_up};
 use crate::escape::Escape;
 use crate::evidence::{Guard, Mutators, guard, reasons};
-use crate::finding::{CallSite, Finding, Statistics, Symptom};
-use crate::ids::MethodId;
+use crate::finding::{CallSite, Finding, Statistics, Symptom, UnitSite};
+use crate::ids::{MethodId, SetId};
 use crate::jdk::Jdk;
 use crate::muvi::{Key, Muvi};
 use crate::places::Look;
@@ -39,6 +39,8 @@ impl Default for Options {
 pub struct Report {
     /// The most promising first.
     pub findings: Vec<Finding>,
+    /// All calls that touch what compositions can be about, whoever makes them.
+    pub units: Vec<UnitSite>,
     pub statistics: Statistics,
     pub skipped: Skipped,
 }
@@ -55,6 +57,7 @@ pub fn analyze(files: &[ClassBytes], jdk: &Jdk, options: &Options) -> Report {
     let world = World { program: &program, facts: &facts, sets: &sets, flow: &flow };
     let clients = world.clients(&effects, &escape);
     let mut report = world.judge(&clients, options);
+    report.units = world.unit_sites(&clients);
     report.statistics.jdk_classes = jdk.len() as u64;
     report.skipped = program.skipped.clone();
     report
@@ -85,15 +88,31 @@ struct Judged {
 struct Clients<'a> {
     list: Vec<Client<'a>>,
     mutators: Mutators,
+    /// Where each set is touched, by whomever.
+    touched: Vec<Touched>,
+}
+
+/// A call that touches a set.
+#[derive(Clone, Copy)]
+struct Touched {
+    set: SetId,
+    method: MethodId,
+    pc: u32,
 }
 
 impl<'a> World<'a> {
     fn clients(&self, effects: &Effects, escape: &Escape) -> Clients<'a> {
-        let mut found = Clients { list: Vec::new(), mutators: Mutators::default() };
+        let mut found =
+            Clients { list: Vec::new(), mutators: Mutators::default(), touched: Vec::new() };
         for (id, method, _) in self.program.bodies() {
             let Some(look) = self.facts.look(self.program, id) else { continue };
             let units = units(self.facts, effects, self.sets, escape, &look);
             found.mutators.note(self.facts, &look, &units);
+            found.touched.extend(units.iter().map(|unit| Touched {
+                set: unit.set,
+                method: id,
+                pc: look.body.instr(unit.instr).pc,
+            }));
             let is_client = self.program.class(method.class).origin == Origin::Application
                 && method.access & access::BRIDGE == 0;
             if is_client && units.len() > 1 {
@@ -101,6 +120,27 @@ impl<'a> World<'a> {
             }
         }
         found
+    }
+
+    /// The calls that touch a set of which some method makes two calls.
+    fn unit_sites(&self, clients: &Clients<'_>) -> Vec<UnitSite> {
+        let units = clients.list.iter().flat_map(|client| &client.units);
+        let sets: FxHashSet<SetId> = units.map(|unit| unit.set).collect();
+        let touched = clients.touched.iter().filter(|touched| sets.contains(&touched.set));
+        let mut sites: Vec<UnitSite> = touched
+            .map(|&Touched { method, pc, .. }| {
+                let method = self.program.method(method);
+                UnitSite {
+                    class: self.program.class_name(method.class).to_owned(),
+                    method: self.program.text(method.name).to_owned(),
+                    descriptor: self.program.text(method.descriptor).to_owned(),
+                    pc,
+                }
+            })
+            .collect();
+        sites.sort_unstable();
+        sites.dedup();
+        sites
     }
 
     fn judge(&self, clients: &Clients<'_>, options: &Options) -> Report {
@@ -117,7 +157,7 @@ impl<'a> World<'a> {
         demote_repeated(&mut findings);
         sort(&mut findings);
         let statistics = self.statistics(&tally, &muvi);
-        Report { findings, statistics, skipped: Skipped::default() }
+        Report { findings, units: Vec::new(), statistics, skipped: Skipped::default() }
     }
 
     fn judge_client(
@@ -231,6 +271,8 @@ impl<'a> World<'a> {
             let unit = &client.units[at];
             CallSite {
                 api: words::api(self.program, unit.called),
+                descriptor: words::descriptor(self.program, unit.called),
+                pc: look.body.instr(unit.instr).pc,
                 line: look.body.line(unit.instr),
                 writes: unit.is_write(),
                 reads: !unit.reads.is_empty(),
@@ -240,6 +282,7 @@ impl<'a> World<'a> {
             symptom,
             class: words::class(self.program, method.class),
             method: self.program.text(method.name).to_owned(),
+            descriptor: self.program.text(method.descriptor).to_owned(),
             source: words::source(self.program, method.class),
             calls: calls.iter().map(call).collect(),
             receiver: words::place(look, &first.owner),

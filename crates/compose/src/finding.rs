@@ -29,6 +29,10 @@ impl Symptom {
 pub struct CallSite {
     /// `java.util.concurrent.ConcurrentHashMap.remove`.
     pub api: String,
+    /// Of what is called.
+    pub descriptor: String,
+    /// Where in the code of the method that calls.
+    pub pc: u32,
     pub line: Option<u32>,
     pub writes: bool,
     pub reads: bool,
@@ -50,6 +54,7 @@ pub struct Finding {
     /// The class and method that make the calls: `org.acme.Cart.remove`.
     pub class: String,
     pub method: String,
+    pub descriptor: String,
     /// The path of the source file within its source folder, as far as the class tells.
     pub source: Option<String>,
     /// Two, or more that complement each other.
@@ -62,6 +67,16 @@ pub struct Finding {
     pub steps: Vec<Step>,
     pub reasons: Vec<Reason>,
     pub score: i32,
+}
+
+/// A call of the application or of its libraries that touches an atomic set of which some method makes two calls.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UnitSite {
+    /// The method that calls, as its class file names it: `org/acme/Cart`, `remove`, `(I)V`.
+    pub class: String,
+    pub method: String,
+    pub descriptor: String,
+    pub pc: u32,
 }
 
 /// What was looked at and counted, after the paper's Tables 1 and 2. Compositions are pairs of

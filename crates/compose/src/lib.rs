@@ -58,7 +58,7 @@ pub use analysis::{Options, Report, analyze};
 pub use archive::{Archives, ClassBytes, Origin};
 pub use dependence::Kind;
 pub use error::{BodyError, ComposeError};
-pub use finding::{CallSite, Finding, Statistics, Step, Symptom};
+pub use finding::{CallSite, Finding, Statistics, Step, Symptom, UnitSite};
 pub use jdk::Jdk;
 pub use program::Skipped;
 pub use rank::Reason;

@@ -24,6 +24,10 @@ pub fn api(program: &Program, called: RefId) -> String {
     format!("{}.{}", class(program, called.class), program.text(called.name))
 }
 
+pub fn descriptor(program: &Program, called: RefId) -> String {
+    program.text(program.method_ref(called).descriptor).to_owned()
+}
+
 /// The path of a class's source file within its source folder.
 pub fn source(program: &Program, id: ClassId) -> Option<String> {
     let file = program.text(program.class(id).source?);

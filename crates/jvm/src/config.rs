@@ -1,5 +1,6 @@
 //! What the command line tells the agent: one JSON file, named in the agent's options.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,9 @@ pub struct ScopeConfig {
     pub exclude: Vec<String>,
     /// Methods that are meant to be atomic: `com.acme.Account.withdraw`, `*.transfer`.
     pub atomic: Vec<String>,
+    /// Calls that are told as units: by the method that calls (`com/acme/Cart.remove(I)V`), where in its code.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub units: BTreeMap<String, Vec<u32>>,
 }
 
 /// A sign of life, one line of JSON.

@@ -6,6 +6,7 @@
 mod meaning;
 mod monitors;
 mod sections;
+mod units;
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -82,6 +83,8 @@ pub struct Converter {
     vars: VarMap,
     /// Open blocks of each thread, innermost last.
     open: Vec<Vec<OpenBlock>>,
+    /// Open calls of each thread, innermost last, if some are told as units.
+    calls: Vec<Vec<units::OpenCall>>,
     /// Objects whose monitors each thread holds.
     held: Vec<Vec<u32>>,
     /// What waiting threads gave up, by the monitor that they wait on.
@@ -123,6 +126,7 @@ impl Converter {
             array_names: FxHashMap::default(),
             vars: VarMap::default(),
             open: Vec::new(),
+            calls: Vec::new(),
             held: Vec::new(),
             waiting: FxHashMap::default(),
             resumed: Vec::new(),
@@ -166,6 +170,7 @@ impl Converter {
             drop(names);
             self.tables.threads.push(&name);
             self.open.push(Vec::new());
+            self.calls.push(Vec::new());
             self.held.push(Vec::new());
         }
     }
@@ -218,13 +223,20 @@ impl Converter {
                     self.end(thread, label, site, out);
                 }
             }
+            Told::UnitCall => self.unit_begins(thread, label, site, out),
+            Told::UnitReturn { known } => {
+                let answer = known.then(|| self.answer(record, meaning.kind));
+                self.unit_ends(thread, label, answer, site, out);
+            }
             Told::Call => {
+                self.called(thread, label);
                 let value = Value(self.number(record.object).into());
                 let call = Op::Call { method: label, known: record.object != 0, value };
                 let memo = &mut self.memos[index];
                 out.push(&self.tables, &Event::new(thread, call, site), memo);
             }
             Told::Return => {
+                self.returns(thread, label, out);
                 let returned = Op::Return { method: label, known: false, value: Value(0) };
                 let memo = &mut self.memos[index];
                 out.push(&self.tables, &Event::new(thread, returned, site), memo);

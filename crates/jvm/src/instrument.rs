@@ -10,6 +10,7 @@ mod lambdas;
 mod library;
 mod methods;
 mod monitors;
+mod units;
 mod unseen;
 
 use std::collections::BTreeSet;
@@ -265,6 +266,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         // Nothing may be done with an object before its constructor has called another one.
         let initialised = self.method.initialised_from(self.class.class).unwrap_or(0);
         for instr in instrs {
+            let unit = self.unit_begins(instr)?;
             match instr.opcode {
                 op::MONITORENTER | op::MONITOREXIT => self.monitor(instr)?,
                 op::INVOKEVIRTUAL | op::INVOKESTATIC | op::INVOKEINTERFACE => self.call(instr)?,
@@ -274,6 +276,10 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 opcode if access::is_element(opcode) => self.element(instr)?,
                 opcode if access::is_decision(opcode) => self.branch(instr)?,
                 _ => {}
+            }
+            // Behind everything else that is told of the call.
+            if let Some(unit) = unit {
+                self.unit_ends(instr, unit)?;
             }
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! Which classes are rewritten, and how much of them.
 
+use std::collections::BTreeMap;
+
 use crate::config::ScopeConfig;
 
 /// How much of a class is told.
@@ -79,6 +81,7 @@ pub struct Scope {
     instrument: Vec<Pattern>,
     exclude: Vec<Pattern>,
     atomic: Vec<Pattern>,
+    units: BTreeMap<String, Vec<u32>>,
 }
 
 impl Scope {
@@ -90,7 +93,20 @@ impl Scope {
             instrument: patterns(&config.instrument),
             exclude: patterns(&config.exclude),
             atomic: patterns(&config.atomic),
+            units: config.units.clone(),
         }
+    }
+
+    /// Where a method (`com/acme/Cart`, `remove`, `(I)V`) makes calls that are told as units.
+    pub fn units(&self, class: &str, method: &str, descriptor: &str) -> &[u32] {
+        if self.units.is_empty() {
+            return &[];
+        }
+        self.units.get(&format!("{class}.{method}{descriptor}")).map_or(&[], Vec::as_slice)
+    }
+
+    pub fn has_units(&self) -> bool {
+        !self.units.is_empty()
     }
 
     /// How much of the class `name` (`com/acme/Account`) is told.
@@ -179,6 +195,7 @@ mod tests {
             exclude: vec!["com.acme.gen.*".to_owned()],
             instrument: vec!["java.util.concurrent.*".to_owned()],
             atomic: vec!["com.acme.Bank.transfer".to_owned()],
+            ..ScopeConfig::default()
         });
         let depth = |name| scope.depth(name, Origin::Elsewhere);
         assert_eq!(depth("com/acme/Bank"), Depth::Application);

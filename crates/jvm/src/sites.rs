@@ -108,6 +108,15 @@ pub enum What {
     /// A method of the application begins that touches shared state or takes locks at least twice.
     Call,
     Return,
+    /// A call that is told as a unit, by the name of what is called; and its end, with the result if it has one
+    /// that can be told.
+    UnitCall {
+        api: String,
+    },
+    UnitReturn {
+        api: String,
+        result: Option<ValueKind>,
+    },
     /// A method that the user lists as atomic.
     Begin,
     End,

@@ -110,9 +110,14 @@ pub struct History {
     /// By thread: the fork that started it and the first join that waited for it.
     forked: Vec<Option<At>>,
     joined: Vec<Vec<At>>,
+    /// Stretches of a thread that look meant to be one step, by their beginnings.
+    compositions: Vec<[At; 2]>,
 }
 
 const NO_SECTION: u32 = u32::MAX;
+
+/// Stretches that may be open at once; further back nobody looks.
+const MOST_STRETCHES: usize = 64;
 
 impl History {
     #[inline]
@@ -243,6 +248,21 @@ impl History {
     pub fn first_half(&self, at: At) -> Option<At> {
         let previous = self.previous(at)?;
         (self.second_half(previous) == Some(at)).then_some(previous)
+    }
+
+    /// Says which stretches of a thread, from one call to the end of another, look meant to be one step of the method
+    /// that makes the calls.
+    pub fn set_compositions(&mut self, mut stretches: Vec<[At; 2]>) {
+        stretches.sort_unstable();
+        self.compositions = stretches;
+    }
+
+    /// Whether two events of a thread are in one such stretch.
+    pub fn is_composed(&self, first: At, second: At) -> bool {
+        let begun = self.compositions.partition_point(|&[begin, _]| begin <= first);
+        let recent = self.compositions[..begun].iter().rev().take(MOST_STRETCHES);
+        let thread = self.event(first).thread;
+        recent.into_iter().any(|&[begin, end]| second <= end && self.event(begin).thread == thread)
     }
 
     /// The fork that started a thread.

@@ -72,6 +72,8 @@ pub struct Setting {
     /// Only declared blocks counted.
     pub declared: bool,
     pub all_methods: bool,
+    /// Calls that look meant to be one step were looked for.
+    pub compositions: bool,
     /// Where the program ran, if that was another folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
@@ -93,7 +95,7 @@ pub struct Unreached {
 /// Why a finding is one, beyond its cycle, and how to see it again.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Why the block is meant to be atomic: `declared`, `inferred`.
+    /// Why the block is meant to be atomic: `declared`, `inferred`, `composed`.
     pub origin: String,
     /// The proof that no serial order gives these values, a sentence each; empty if there is none.
     pub values: Vec<String>,
@@ -120,6 +122,81 @@ pub struct Evidence {
     /// How often the schedule stops a thread that could go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemptions: Option<u64>,
+    /// The calls that look meant to be one step, if the block is composed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub composition: Option<Composition>,
+}
+
+/// Calls that look meant to be one step, and were torn.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Composition {
+    /// The method that makes them: `com.acme.Cart.remove`.
+    pub client: String,
+    /// The object that they are made on: `this.items`.
+    pub receiver: String,
+    /// Why they look meant to be one step, in words.
+    pub why: String,
+    /// The first call, the one that came between if it was a call, and the second.
+    pub calls: Vec<CallMade>,
+    /// What the calls said that they do not say when nobody comes between them, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surprise: Option<String>,
+}
+
+impl Composition {
+    /// The two calls that look meant to be one step.
+    pub fn own(&self) -> Option<[&CallMade; 2]> {
+        match self.calls.as_slice() {
+            [first, .., last] => Some([first, last]),
+            _ => None,
+        }
+    }
+
+    /// The call that came between, if it was one.
+    pub fn between(&self) -> Option<&CallMade> {
+        self.calls.get(1).filter(|_| self.calls.len() > 2)
+    }
+
+    /// `Map.containsKey and Map.remove in Cart.remove are not one step`.
+    pub fn headline(&self) -> Option<String> {
+        let [first, last] = self.own()?.map(CallMade::short_name);
+        let client = short_name(&self.client);
+        Some(match first == last {
+            true => format!("two calls of {first} in {client} are not one step"),
+            false => format!("{first} and {last} in {client} are not one step"),
+        })
+    }
+}
+
+/// `Map.remove` of `java.util.Map.remove`.
+fn short_name(name: &str) -> &str {
+    let mut dots = name.rmatch_indices('.').map(|(at, _)| at);
+    dots.nth(1).map_or(name, |at| &name[at + 1..])
+}
+
+/// A call that was made.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct CallMade {
+    pub thread: String,
+    /// `java.util.Map.remove`
+    pub api: String,
+    /// `Cart.java:17`
+    pub place: String,
+    /// What it gave back, as far as that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+}
+
+impl CallMade {
+    /// `Map.remove`
+    pub fn short_name(&self) -> &str {
+        short_name(&self.api)
+    }
+
+    /// `remove`
+    pub fn method(&self) -> &str {
+        self.api.rsplit('.').next().unwrap_or(&self.api)
+    }
 }
 
 impl Report {

@@ -4,6 +4,7 @@
 //! Nothing here guesses. What a thread "would have read" is computed from the values of the scene and
 //! left open where it depends on code that was not run that way.
 
+mod composition;
 mod deadlock;
 mod evidence;
 mod fixes;

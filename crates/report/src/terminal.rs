@@ -1,5 +1,6 @@
 //! A finding as a person reads it in a terminal.
 
+mod composition;
 mod deadlock;
 
 use anstyle::{AnsiColor, Style};
@@ -43,9 +44,11 @@ const OPERATION_COLUMNS: usize = 44;
 /// The finding, ending in a line break.
 pub fn finding(finding: &Finding, look: &Look) -> String {
     let mut out = head(finding, look);
-    out.push_str(&match finding.is_deadlock() {
-        true => deadlock::interleaving(finding, look),
-        false => interleaving(finding, look),
+    let composition = finding.evidence.as_ref().and_then(|own| own.composition.as_ref());
+    out.push_str(&match composition {
+        _ if finding.is_deadlock() => deadlock::interleaving(finding, look),
+        Some(composition) => composition::interleaving(finding, composition, look),
+        None => interleaving(finding, look),
     });
     if look.verbose {
         out.push_str(&blocks(finding, look));
@@ -82,6 +85,11 @@ fn proof(finding: &Finding, look: &Look) -> String {
     }
     if proof.is_empty() || look.verbose {
         proof.push(words::cycle(finding));
+    }
+    let is_composed = finding.evidence.as_ref().is_some_and(|own| own.composition.is_some());
+    if is_composed && !look.verbose && finding.evidence.iter().any(|own| !own.values.is_empty()) {
+        let text = "no order in which nobody comes between the two calls gives what they gave";
+        return paragraph(text, look);
     }
     if story.pattern.len() == 4 {
         proof.insert(0, story.headline.iter().map(|span| span.text.as_str()).collect());

@@ -3,13 +3,15 @@
 use untorn_predict::Origin;
 
 use super::{Chase, Deadlock, Finding, News};
+use crate::effects::Effect;
 use crate::evidence::Run;
 use crate::instance::{Accesses, Instance};
 use crate::runner::Ended;
 use crate::steer;
 use crate::stuck::Stuck;
 use crate::target::{Key, Shape, Unreached};
-use crate::verify::{Judged, judge, may_be_violation};
+use crate::units::{Answer, Told};
+use crate::verify::{CallMade, Composed, Harm, Judged, Surprise, judge, may_be_violation};
 
 /// A target that happened so often without harm is not judged in every run.
 const OFTEN_HARMLESS: u32 = 12;
@@ -24,7 +26,8 @@ impl Chase<'_> {
         let refuted = self.refuted(run);
         let effects = self.normal.compare(&run.ran);
         let (mut is_evidence, mut is_normal) = (false, true);
-        for index in 0..self.targets.len() {
+        let mut explained = false;
+        for index in self.composed_first() {
             let key = self.targets[index].key.clone();
             let counts = refuted.as_ref().is_none_or(|refuted| {
                 key.origin == Origin::Declared && refuted.contains(&key.block)
@@ -33,8 +36,13 @@ impl Chase<'_> {
                 continue;
             }
             let Some(instance) = accesses.find(&key) else { continue };
-            let judged = may_be_violation(run, &key, &instance, &effects)
-                .then(|| judge(run, &key, &instance, &effects))
+            let mut harm = self.harm(run, &key, &instance, &effects);
+            if explained && harm.composed.is_none() {
+                // What is visible comes of calls that were torn; nothing else has to be suspected of it.
+                harm.effects = &[];
+            }
+            let judged = may_be_violation(run, &key, &instance, &harm)
+                .then(|| judge(run, &key, &instance, &harm))
                 .filter(|judged| judged.is_violation(&key));
             let Some(judged) = judged else {
                 self.targets[index].harmless += 1;
@@ -42,15 +50,68 @@ impl Chase<'_> {
                 continue;
             };
             is_normal = false;
+            explained |= judged.composed.is_some() && !judged.is_doubtful;
             self.targets[index].done = true;
-            if !self.is_other_side(&key, &judged, run) {
-                is_evidence |= self.report(run, key, judged, &instance);
+            if self.is_other_side(&key, &judged, run) {
+                continue;
             }
+            let is_doubtful = judged.is_doubtful;
+            let found = self.finding(run, key, judged, &instance);
+            is_evidence |= match is_doubtful {
+                true => self.doubt(found, index, run, &instance),
+                false => self.report(found),
+            };
         }
         if is_normal {
             self.normal.learn(&run.ran);
         }
         is_evidence
+    }
+
+    /// All targets, those made by calls that look meant to be one step first.
+    fn composed_first(&self) -> Vec<usize> {
+        let mut all: Vec<usize> = (0..self.targets.len()).collect();
+        all.sort_by_key(|&index| !self.targets[index].is_composed);
+        all
+    }
+
+    /// What may be held against an instance.
+    pub(super) fn harm<'e>(
+        &self,
+        run: &Run,
+        key: &Key,
+        instance: &Instance,
+        effects: &'e [Effect],
+    ) -> Harm<'e> {
+        let is_inferred = key.origin == Origin::Inferred;
+        let composed = is_inferred.then(|| self.composed(run, instance)).flatten();
+        Harm { effects, composed }
+    }
+
+    /// The composition that an instance tears.
+    fn composed(&self, run: &Run, instance: &Instance) -> Option<Composed> {
+        let known = &self.options.compositions;
+        let made = run.composition(instance.own)?;
+        let answers = run.units.answers(known, &made);
+        let usual = answers.and_then(|[first, _]| self.answers.get(&(made.id, first)));
+        let surprise = answers.zip(usual).and_then(|([after, said], usual)| {
+            let is_new = !usual.contains(&said);
+            let usual = usual.first().copied().filter(|_| is_new)?;
+            Some(Surprise { after, said, usual })
+        });
+        let thread = run.history.event(instance.own[0]).thread;
+        let [first, second] = run.units.calls(known, &made, thread, instance.own);
+        let between = instance.other[0];
+        let other = run.history.event(between).thread;
+        let between = run.units.call_around(known, &made, other, between);
+        let call = |told: Told| {
+            let event = run.history.event(told.begin);
+            let answer = told.answer.filter(|&answer| answer != Answer::Done);
+            CallMade { thread: event.thread, api: told.label, site: event.site, answer }
+        };
+        let calls = [Some(first), between, Some(second)].into_iter().flatten().map(call).collect();
+        let is_exact = run.units.makes(&made, instance.own) == [true; 2];
+        Some(Composed { id: made.id, calls, is_exact, surprise })
     }
 
     /// Two blocks that access two variables tear each other: one finding says it all.
@@ -73,44 +134,46 @@ impl Chase<'_> {
         !target.done && !is_covered && !is_stale
     }
 
-    /// Adds a finding, or makes a known one of the same concern better. Says whether the trace is
-    /// needed for it.
-    fn report(&mut self, run: &Run, key: Key, judged: Judged, instance: &Instance) -> bool {
-        if self.options.all_methods && key.origin == Origin::Declared {
-            self.outcome.refuted.insert(key.block.clone());
-        }
-        let next = self.outcome.next_number();
-        let findings = &mut self.outcome.findings;
-        let known = findings.iter().position(|found| found.key.concern() == key.concern());
-        let place = known.unwrap_or(findings.len());
-        let (alike, before) = match known {
-            Some(place) => (findings[place].alike + 1, Some(findings[place].judged.weight())),
-            None => (0, None),
-        };
-        if before.is_some_and(|before| before >= judged.weight()) {
-            findings[place].alike = alike;
-            return false;
-        }
-        let found = Finding {
-            number: known.map_or(next, |place| findings[place].number),
+    /// A finding that has no number yet.
+    fn finding(&self, run: &Run, key: Key, judged: Judged, instance: &Instance) -> Finding {
+        Finding {
+            number: 0,
             key,
             judged,
             run: run.number,
             trace: run.trace.clone(),
             tables: run.tables.clone(),
-            alike,
+            alike: 0,
             after: self.begin.elapsed(),
             preemptions: run.ran.preemptions,
             recipes: steer::recipes(run, instance),
+        }
+    }
+
+    /// Adds a finding, or makes a known one of the same concern better. Says whether the trace is
+    /// needed for it.
+    pub(super) fn report(&mut self, mut found: Finding) -> bool {
+        if self.options.all_methods && found.key.origin == Origin::Declared {
+            self.outcome.refuted.insert(found.key.block.clone());
+        }
+        found.number = self.outcome.next_number();
+        let findings = &mut self.outcome.findings;
+        let is_same = |known: &Finding| known.key.concern() == found.key.concern();
+        let Some(known) = findings.iter_mut().find(|known| is_same(known)) else {
+            (self.watch)(News::Found(&found));
+            findings.push(found);
+            return true;
         };
+        known.alike += 1;
+        if known.judged.weight() >= found.judged.weight() {
+            return false;
+        }
+        (found.number, found.alike) = (known.number, known.alike);
         // Told again only if it is now proved and was not; the report has the better one anyway.
-        if before.is_none_or(|before| before < 2) {
+        if !known.judged.is_proved() {
             (self.watch)(News::Found(&found));
         }
-        match known {
-            Some(place) => findings[place] = found,
-            None => findings.push(found),
-        }
+        *known = found;
         true
     }
 

@@ -1,10 +1,13 @@
 //! What a run teaches: candidates, orders that lead to them, what normal runs look like.
 
+use std::sync::Arc;
+
 use untorn_check::block_filter::BlockFilter;
 use untorn_predict::Facts;
 use untorn_predict::simulation::Knowledge;
 
 use super::Chase;
+use crate::compositions::Compositions;
 use crate::evidence::{Run, Suspect};
 use crate::prophet::Prophet;
 use crate::target::{Key, Target};
@@ -15,7 +18,9 @@ const MOST_KEPT: usize = 8;
 impl Chase<'_> {
     /// Adds the run's candidates, with what can be tried. Gives the number of new ones.
     pub(super) fn learn(&mut self, run: &Run, made_for: Option<usize>) -> usize {
+        let known = Arc::clone(&self.options.compositions);
         let suspects = run.suspects(self.options.sources);
+        self.learn_answers(run, &known);
         let facts = Facts::new(&run.history);
         let knowledge = Knowledge::of(&run.history);
         let mut prophet = Prophet::new(&facts, &knowledge, self.options.strategy.clone());
@@ -38,6 +43,7 @@ impl Chase<'_> {
                 self.targets.len() - 1
             });
             self.targets[index].instances += suspect.instances;
+            self.targets[index].is_composed |= suspect.is_composed;
             // Orders cost time, which nobody has to follow them once it is over.
             if plans && !self.is_over() && !self.is_settled(&self.targets[index]) {
                 let (run, is_own) = (self.kept.len(), made_for == Some(index));
@@ -45,6 +51,18 @@ impl Chase<'_> {
             }
         }
         self.targets.len() - before
+    }
+
+    /// What calls that look meant to be one step say when nobody comes between them.
+    fn learn_answers(&mut self, run: &Run, known: &Compositions) {
+        for made in run.units.all_made() {
+            self.outcome.compositions_made.insert(made.id);
+            if run.units.is_undisturbed(&run.history, made)
+                && let Some(answers) = run.units.answers(known, made)
+            {
+                self.answers.entry((made.id, answers[0])).or_default().insert(answers[1]);
+            }
+        }
     }
 
     /// Keeps a run for later leads. Old directed runs go; the trace file stays only if it is evidence.

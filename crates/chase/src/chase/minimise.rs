@@ -107,7 +107,9 @@ impl Chase<'_> {
     fn judged_again(&self, index: usize, run: &Run) -> Option<Judged> {
         let found = &self.outcome.findings[index];
         let instance = Accesses::new(run, std::iter::once(&found.key)).find(&found.key)?;
-        let judged = judge(run, &found.key, &instance, &self.normal.compare(&run.ran));
+        let effects = self.normal.compare(&run.ran);
+        let harm = self.harm(run, &found.key, &instance, &effects);
+        let judged = judge(run, &found.key, &instance, &harm);
         let proves = judged.is_violation(&found.key) && judged.weight() >= found.judged.weight();
         proves.then_some(judged)
     }
@@ -117,11 +119,7 @@ impl Chase<'_> {
         let old = std::mem::replace(&mut found.trace, run.trace);
         (found.judged, found.run, found.tables) = (judged, run.number, run.tables);
         found.preemptions = run.ran.preemptions;
-        let is_needed = self.outcome.findings.iter().any(|other| other.trace == old)
-            || self.outcome.deadlocked.iter().any(|stuck| stuck.trace == old);
-        if !is_needed {
-            forget(&old);
-        }
+        self.forget(&old);
     }
 }
 

@@ -1,10 +1,12 @@
 //! How far a chase goes, and what it is about.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use untorn_predict::Origin;
 use untorn_predict::candidates::Sources;
 
+use crate::compositions::Compositions;
 use crate::runner::How;
 use crate::strategy::Strategy;
 use crate::target::Key;
@@ -29,6 +31,8 @@ pub struct Options {
     /// Every method is said to be atomic. One that is refuted is not any more, so that those inside of it and
     /// around it are judged by themselves: Velodrome's way to evaluate.
     pub all_methods: bool,
+    /// Calls that look meant to be one step.
+    pub compositions: Arc<Compositions>,
     /// Nothing else is chased.
     pub only: Option<Only>,
     pub shard: Shard,
@@ -57,6 +61,7 @@ impl Default for Options {
             strategy: Strategy::Loop,
             not_atomic: Vec::new(),
             all_methods: false,
+            compositions: Arc::default(),
             only: None,
             shard: Shard::default(),
             jobs: 1,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use untorn_schedule::Plan;
 
+use crate::compositions::CompositionId;
 use crate::evidence::{EvidenceError, Run};
 use crate::runner::RunnerError;
 use crate::stuck::Stuck;
@@ -109,6 +110,8 @@ pub struct Outcome {
     pub is_seen: bool,
     /// Methods that were refuted while every one was said to be atomic.
     pub refuted: BTreeSet<String>,
+    /// Compositions whose calls were both made in one go of their method.
+    pub compositions_made: BTreeSet<CompositionId>,
     /// Ended by the user.
     pub interrupted: bool,
     pub time: Duration,

@@ -19,7 +19,8 @@ Exit codes: 0 nothing found, 1 violations, 2 bad usage, 3 could not run.
 Examples:
   untorn check -- java -cp classes Bank
   untorn check --time 5m --atomic 'com.acme.*.transfer' -- java -jar app.jar
-  untorn check --blocks declared -- java -cp classes Bank")]
+  untorn check --blocks declared -- java -cp classes Bank
+  untorn check --compositions -- java -cp 'classes:lib/*' com.acme.Main")]
 pub struct CheckArgs {
     /// Time for all runs together, such as 30s, 5m or 1h
     #[arg(long, value_name = "TIME", default_value = "60s")]
@@ -66,6 +67,11 @@ pub struct CheckArgs {
     /// Take every method to be atomic until it is refuted: Velodrome's way to evaluate
     #[arg(long)]
     pub all_methods: bool,
+
+    /// Read the program's class files, too, for calls of thread-safe objects that look meant to be one step (`untorn
+    /// compose`), and tear those
+    #[arg(long)]
+    pub compositions: bool,
 
     /// Programs that may run at once; each has a processor to itself if there are enough
     #[arg(long, short, value_name = "N", default_value_t = 1)]

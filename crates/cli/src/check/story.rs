@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
-use untorn_chase::{Effect, Finding, How, Key, News, Outcome, Unreached, Values};
+use untorn_chase::{
+    CallMade, Composed, Composition, Effect, Finding, How, News, Outcome, Surprise, Unreached,
+    Values,
+};
 use untorn_predict::Origin;
 use untorn_report as report;
-use untorn_report::model::Evidence;
+use untorn_report::model::{self, Evidence};
 use untorn_report::terminal;
 use untorn_report::text::plain;
 use untorn_report::words::{count, number};
@@ -108,6 +111,11 @@ pub fn finding(found: &Finding, check: &Check) -> report::Finding {
     let mut shown = findings::finding(cycle, contexts.first(), &found.tables);
     shown.number = found.number;
     shown.badges = badges(found);
+    let composed = found.judged.composed.as_ref();
+    let composition = composed.map(|composed| composition(found, composed, check));
+    if let Some(headline) = composition.as_ref().and_then(model::Composition::headline) {
+        shown.headline = headline;
+    }
     let values = match &found.judged.values {
         Values::NotAtomic { reason, whole } => {
             let mut sentences = untorn_confirm::words::sentences(reason, &found.tables);
@@ -121,7 +129,8 @@ pub fn finding(found: &Finding, check: &Check) -> report::Finding {
     let mut effects: Vec<String> = found.judged.effects.iter().map(Effect::to_string).collect();
     effects.extend(ending(found.judged.ended).map(str::to_owned));
     shown.evidence = Some(Evidence {
-        origin: origin(&found.key).to_owned(),
+        origin: origin(found).to_owned(),
+        composition,
         values,
         effects,
         alike: found.alike,
@@ -130,17 +139,46 @@ pub fn finding(found: &Finding, check: &Check) -> report::Finding {
         replay: replay(check, found.number),
         block: found.key.block.clone(),
         variable: found.key.field.clone(),
-        concern: concern(&found.key),
+        concern: concern(found),
         preemptions: found.preemptions,
         milliseconds: found.after.as_millis() as u64,
     });
     shown
 }
 
-fn concern(key: &Key) -> String {
-    let (_, block, field) = key.concern();
-    let words = [origin(key), block, field];
+fn concern(found: &Finding) -> String {
+    let (declared, block, field) = found.key.concern();
+    let origin = if declared == Origin::Declared { "declared" } else { "inferred" };
+    let words = [origin, block, field];
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The calls behind a finding, in words.
+fn composition(found: &Finding, composed: &Composed, check: &Check) -> model::Composition {
+    let known = check.options.compositions.get(composed.id);
+    let tables = &found.tables;
+    let made = |call: &CallMade| model::CallMade {
+        thread: tables.thread_name(call.thread),
+        api: tables.labels.get(call.api).unwrap_or_default().to_owned(),
+        place: tables.site_text(call.site),
+        answer: call.answer.map(|said| said.to_string()),
+    };
+    model::Composition {
+        client: known.client.clone(),
+        receiver: known.receiver.clone(),
+        why: known.why.clone(),
+        calls: composed.calls.iter().map(made).collect(),
+        surprise: composed.surprise.map(|surprise| surprise_in_words(known, surprise)),
+    }
+}
+
+fn surprise_in_words(known: &Composition, surprise: Surprise) -> String {
+    let [first, second] =
+        known.calls.each_ref().map(|call| call.api.rsplit('.').next().unwrap_or_default());
+    let Surprise { after, said, usual } = surprise;
+    format!(
+        "after {first} has given {after}, {second} gave {said}; when nobody comes between them it gives {usual}"
+    )
 }
 
 /// The command that shows a finding again.
@@ -148,9 +186,10 @@ pub fn replay(check: &Check, number: u32) -> String {
     format!("untorn replay {} {number}", check.out.join("report.json").display())
 }
 
-fn origin(key: &Key) -> &'static str {
-    match key.origin {
+fn origin(found: &Finding) -> &'static str {
+    match found.key.origin {
         Origin::Declared => "declared",
+        Origin::Inferred if found.judged.composed.is_some() => "composed",
         Origin::Inferred => "inferred",
     }
 }
@@ -166,8 +205,10 @@ fn badges(found: &Finding) -> Vec<String> {
         badges.push("visible".to_owned());
     }
     badges.push(found.key.shape.letters());
-    if found.key.origin == Origin::Inferred {
-        badges.push("inferred block".to_owned());
+    match origin(found) {
+        "inferred" => badges.push("inferred block".to_owned()),
+        "composed" => badges.push("composition".to_owned()),
+        _ => {}
     }
     badges.push("replayable".to_owned());
     badges
@@ -214,10 +255,28 @@ pub fn summary(
         number(outcome.harmless),
         number(outcome.unreached.len() as u64),
     ))?;
+    compositions(outcome, check, console)?;
     unreached(outcome, check, console)?;
     limits(outcome, console)?;
     let page = report.with_extension("html");
     console.say(&format!("  report: {}, to look at: {}\n", report.display(), page.display()))
+}
+
+/// How much of what the class files say was seen at work.
+fn compositions(outcome: &Outcome, check: &Check, console: &mut Console) -> Result<()> {
+    if !check.compositions {
+        return Ok(());
+    }
+    let all = check.options.compositions.len();
+    let made = outcome.compositions_made.len();
+    let torn = outcome.findings.iter().filter(|found| found.judged.composed.is_some()).count();
+    console.say(&format!(
+        "  {} meant to be one step, by the look of it: {} made, {} torn, {} never made in these runs\n",
+        super::compositions::pairs(all),
+        number(made as u64),
+        number(torn as u64),
+        number((all - made) as u64),
+    ))
 }
 
 fn verdict(outcome: &Outcome) -> String {

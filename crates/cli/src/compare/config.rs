@@ -59,7 +59,7 @@ impl Compare {
             command: args.command,
             directory: args.directory,
             options,
-            scope: ScopeConfig { instrument, exclude, atomic },
+            scope: ScopeConfig { instrument, exclude, atomic, ..ScopeConfig::default() },
         })
     }
 
@@ -71,6 +71,7 @@ impl Compare {
             out: out.to_owned(),
             sources: source_roots(Vec::new()),
             scope: self.scope.clone(),
+            compositions: false,
             run_time: None,
             color: self.color,
             volume: Volume::Quiet,

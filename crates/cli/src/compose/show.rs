@@ -165,7 +165,7 @@ fn calls(finding: &Finding) -> String {
 }
 
 /// The symptom, with the way of the dependence.
-fn why(finding: &Finding) -> String {
+pub fn why(finding: &Finding) -> String {
     match finding.symptom {
         Symptom::Use => {
             let mut steps = finding.steps.iter();

@@ -59,6 +59,10 @@ pub(super) enum Told {
     },
     Call,
     Return,
+    UnitCall,
+    UnitReturn {
+        known: bool,
+    },
     Begin,
     End,
     BeginInitialiser,
@@ -143,6 +147,12 @@ impl Converter {
             }
             What::Call => named(self, Told::Call, method.qualified_name()),
             What::Return => named(self, Told::Return, method.qualified_name()),
+            What::UnitCall { api } => named(self, Told::UnitCall, api.clone()),
+            What::UnitReturn { api, result } => {
+                let told = Told::UnitReturn { known: result.is_some() };
+                let kind = result.unwrap_or(ValueKind::Int);
+                Meaning { kind, ..named(self, told, api.clone()) }
+            }
             What::Begin => named(self, Told::Begin, method.qualified_name()),
             What::End => named(self, Told::End, method.qualified_name()),
             What::BeginInitialiser => named(self, Told::BeginInitialiser, method.qualified_name()),

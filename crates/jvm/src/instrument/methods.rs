@@ -52,7 +52,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
             return Ok(());
         }
         if self.class.depth == Depth::Application && name != "<clinit>" {
-            if self.touches_twice(instrs) {
+            if self.touches_twice(instrs) || !self.units().is_empty() {
                 self.marks(What::Call, What::Return)?;
             }
             if self.class.rewriter.scope.is_atomic(class, name) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Card, Plot};
+use super::{Card, Plot, composition};
 use crate::model::{CheckFacts, Finding, Scene};
 use crate::words;
 
@@ -28,8 +28,10 @@ pub fn replay(finding: &Finding) -> Card {
 /// The proof in words: by values where there is one, else by conflicts.
 pub fn proof(plot: &Plot<'_>) -> Vec<String> {
     let values = plot.finding.evidence.iter().flat_map(|evidence| &evidence.values);
-    let mut out: Vec<String> = values.cloned().collect();
-    if out.is_empty() {
+    let mut out: Vec<String> =
+        composition::find(plot).map(|calls| calls.proof()).unwrap_or_default();
+    out.extend(values.clone().cloned());
+    if values.count() == 0 {
         out.push(words::cycle(plot.finding));
         out.extend(words::blame(plot.finding));
     }
@@ -87,8 +89,12 @@ pub fn evidence(plot: &Plot<'_>, check: Option<&CheckFacts>) -> Vec<(String, Str
                 "inferred: one call that touches the same field twice; reported because the values prove the harm"
                     .to_owned()
             }
+            "composed" => {
+                "composed: calls of a thread-safe object that look meant to be one step, by the class files".to_owned()
+            }
             other => other.to_owned(),
         });
+        row("Calls", composition::find(plot).map(|calls| calls.line()).unwrap_or_default());
         if let Some(preemptions) = evidence.preemptions {
             row(
                 "Schedule",

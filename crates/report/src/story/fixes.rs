@@ -31,6 +31,9 @@ impl Fix {
 }
 
 pub fn fixes(plot: &Plot<'_>) -> Vec<Fix> {
+    if let Some(calls) = super::composition::find(plot) {
+        return calls.fixes();
+    }
     if let Some(pair) = plot.pair() {
         return pair.fixes(plot);
     }

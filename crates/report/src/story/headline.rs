@@ -1,6 +1,6 @@
 //! What went wrong, in one sentence; is it real, in another.
 
-use super::{Plot, Span, short_value, short_variable, split_block};
+use super::{Plot, Span, composition, short_value, short_variable, split_block};
 use crate::model::{Finding, Why};
 use crate::operation::{Action, Operation};
 use crate::text::ellipsis;
@@ -8,6 +8,9 @@ use crate::words;
 
 /// What this kind of tear is called.
 pub fn kind(plot: &Plot<'_>) -> &'static str {
+    if composition::find(plot).is_some() {
+        return composition::KIND;
+    }
     if let Some(pair) = plot.pair() {
         return pair.kind();
     }
@@ -60,6 +63,9 @@ pub enum Part<'a> {
 use Part::{Lane, Own, Text};
 
 pub fn headline(plot: &Plot<'_>) -> Vec<Span> {
+    if let Some(calls) = composition::find(plot) {
+        return calls.headline(plot);
+    }
     if let Some(pair) = plot.pair() {
         return pair.headline(plot);
     }
@@ -160,6 +166,9 @@ fn of_cycle<'a>(plot: &Plot<'a>) -> Vec<Part<'a>> {
 
 /// What was observed, against what a serial order gives.
 pub fn dek(plot: &Plot<'_>) -> String {
+    if let Some(calls) = composition::find(plot) {
+        return calls.dek(plot);
+    }
     let evidence = plot.finding.evidence.as_ref();
     let proved = evidence.is_some_and(|evidence| !evidence.values.is_empty());
     if let Some(pair) = plot.pair().filter(|_| proved) {

@@ -1,6 +1,6 @@
 //! One sentence for each step, with the names and values of that step.
 
-use super::{Plot, short_value, short_variable, split_block};
+use super::{Plot, composition, short_value, short_variable, split_block};
 use crate::model::SceneStep;
 use crate::operation::{Action, Operation};
 use crate::text::ellipsis;
@@ -13,6 +13,9 @@ pub fn sentence(plot: &Plot<'_>, steps: &[SceneStep], index: usize) -> String {
     match operation.action {
         Action::Begin => format!("{who} enters {method}."),
         Action::End => leaves(plot, steps, index, &who, method),
+        Action::Read | Action::Write if of_call(plot, operation, key).is_some() => {
+            of_call(plot, operation, key).unwrap_or_default()
+        }
         Action::Read | Action::Write => match (plot.three(), key) {
             (Some(three), Some(place)) => of_key(plot, three, place, &who),
             _ => plot
@@ -40,6 +43,11 @@ pub fn sentence(plot: &Plot<'_>, steps: &[SceneStep], index: usize) -> String {
             format!("{who} {} {target}{tail}.", present(action))
         }
     }
+}
+
+/// An access that one of the calls of a composition makes.
+fn of_call(plot: &Plot<'_>, operation: &Operation, key: Option<usize>) -> Option<String> {
+    composition::find(plot)?.sentence(operation, key?, plot.keys.len())
 }
 
 fn is_torn(plot: &Plot<'_>, operation: &Operation) -> bool {

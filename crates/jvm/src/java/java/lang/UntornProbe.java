@@ -221,6 +221,19 @@ public final class UntornProbe {
         if (here()) put(site, 0, 0, 0);
     }
 
+    /** A call that is told as a unit is over, with this result. */
+    public static void answered(int result, int site) {
+        if (here()) put(site, 0, result, 0);
+    }
+
+    public static void answered(long result, int site) {
+        if (here()) put(site, 0, result, 0);
+    }
+
+    public static void answered(Object result, int site) {
+        if (here()) put(site, 0, System.identityHashCode(result), 0);
+    }
+
     /** Before a conditional branch or a switch. */
     public static void branch() {
         Thread thread = owner;

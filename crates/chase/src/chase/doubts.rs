@@ -1,0 +1,116 @@
+//! Calls that said something unusual: would they have said it anyway?
+//!
+//! That another thread came between two calls, and that the second one then gave something that it never gave before, does
+//! not make the one the reason of the other. So the run is made once more up to the first call, and then nobody comes
+//! between. Only if the second call says something else there, what it said is held against the program.
+
+use std::path::PathBuf;
+
+use untorn_schedule::Plan;
+
+use super::{Chase, Finding, Request};
+use crate::evidence::Run;
+use crate::instance::Instance;
+use crate::runner::How;
+use crate::steer;
+use crate::target::Unreached;
+use crate::units::{Answer, Occurrence};
+
+/// A finding that rests on what calls said.
+#[derive(Debug)]
+pub(super) struct Doubt {
+    found: Finding,
+    target: usize,
+    /// The first of the calls, and what it and the second one said.
+    first: Occurrence,
+    answers: [Answer; 2],
+    /// Lets nobody come between.
+    plan: Plan,
+    is_tried: bool,
+}
+
+impl Chase<'_> {
+    /// Keeps a finding until it is known what the calls say otherwise; `false` if that cannot be found out.
+    pub(super) fn doubt(
+        &mut self,
+        found: Finding,
+        target: usize,
+        run: &Run,
+        instance: &Instance,
+    ) -> bool {
+        let known = &self.options.compositions;
+        let made = run.composition(instance.own);
+        let said = made
+            .and_then(|made| Some((run.units.first_of(&made), run.units.answers(known, &made)?)));
+        let Some(((first, answers), plan)) = said.zip(steer::undisturbed(run, instance)) else {
+            self.targets[target].done = false;
+            self.targets[target].last = Some(Unreached::Undecided);
+            return false;
+        };
+        self.doubts.push(Doubt { found, target, first, answers, plan, is_tried: false });
+        true
+    }
+
+    /// The run that shows what the calls say when nobody comes between them.
+    pub(super) fn control(&mut self) -> Option<Request> {
+        let doubt = self.doubts.iter_mut().find(|doubt| !doubt.is_tried)?;
+        doubt.is_tried = true;
+        self.outcome.directed += 1;
+        Some(Request::undirected(How::Plan(doubt.plan.clone())))
+    }
+
+    /// Decides about findings whose calls were made without anybody between them in this run.
+    pub(super) fn settle(&mut self, run: &Run) {
+        for doubt in std::mem::take(&mut self.doubts) {
+            let made =
+                run.units.undisturbed(&run.history, &self.options.compositions, &doubt.first);
+            match made {
+                _ if !doubt.is_tried => self.doubts.push(doubt),
+                Some([first, second])
+                    if first == doubt.answers[0] && second != doubt.answers[1] =>
+                {
+                    self.admit(doubt, second);
+                }
+                _ => self.dismiss(doubt, Unreached::Harmless),
+            }
+        }
+    }
+
+    fn admit(&mut self, mut doubt: Doubt, usual: Answer) {
+        if let Some(surprise) =
+            doubt.found.judged.composed.as_mut().and_then(|own| own.surprise.as_mut())
+        {
+            surprise.usual = usual;
+        }
+        let trace = doubt.found.trace.clone();
+        if !self.report(doubt.found) {
+            self.forget(&trace);
+        }
+    }
+
+    fn dismiss(&mut self, doubt: Doubt, why: Unreached) {
+        let target = &mut self.targets[doubt.target];
+        target.done = false;
+        target.harmless += 1;
+        target.last = Some(why);
+        self.forget(&doubt.found.trace);
+    }
+
+    /// What was never decided is not called a violation.
+    pub(super) fn drop_doubts(&mut self) {
+        for doubt in std::mem::take(&mut self.doubts) {
+            self.dismiss(doubt, Unreached::OutOfBudget);
+        }
+    }
+
+    /// Removes a trace that nothing rests on.
+    pub(super) fn forget(&self, trace: &PathBuf) {
+        let is_needed = self.outcome.findings.iter().any(|found| found.trace == *trace)
+            || self.outcome.deadlocked.iter().any(|stuck| stuck.trace == *trace)
+            || self.doubts.iter().any(|doubt| doubt.found.trace == *trace);
+        if !is_needed {
+            // Nobody asks for it again; that it cannot be removed does no harm.
+            let _ = std::fs::remove_file(trace);
+        }
+    }
+}

@@ -1,0 +1,514 @@
+//! The calls of a run that were told as units: who made them, what they answered, which of them look meant to be one step.
+
+use std::collections::VecDeque;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use untorn_predict::{At, History};
+use untorn_trace::{Event, LabelId, Op, SiteId, Tables, ThreadId, Value};
+
+use crate::compositions::{CompositionId, Compositions, ResultKind};
+
+/// What a call said, as far as its caller may decide by it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Answer {
+    /// Nothing is given back.
+    Done,
+    Threw,
+    No,
+    Yes,
+    Null,
+    Object,
+    Negative,
+    Zero,
+    Positive,
+}
+
+impl std::fmt::Display for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Done => "nothing",
+            Self::Threw => "an exception",
+            Self::No => "false",
+            Self::Yes => "true",
+            Self::Null => "null",
+            Self::Object => "an object",
+            Self::Negative => "a number below zero",
+            Self::Zero => "0",
+            Self::Positive => "a number above zero",
+        })
+    }
+}
+
+/// How a unit ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    /// With this value, if it is known.
+    Value(Option<Value>),
+    Threw,
+}
+
+/// One call.
+#[derive(Clone, Copy, Debug)]
+struct Unit {
+    begin: At,
+    /// `None` if the run ends inside of it.
+    end: Option<(At, End)>,
+    /// The unit around it.
+    outer: Option<u32>,
+    /// The call of the method that makes it.
+    activation: At,
+    place: u32,
+    label: LabelId,
+}
+
+impl Unit {
+    fn contains(&self, at: At) -> bool {
+        self.begin <= at && self.end.is_none_or(|(end, _)| at <= end)
+    }
+}
+
+/// Where a unit is called: the method, and where in its code.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct UnitPlace {
+    method: String,
+    pc: u32,
+    /// What is called.
+    api: String,
+}
+
+/// Two calls of one activation that look meant to be one step, in a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Made {
+    pub id: CompositionId,
+    first: u32,
+    second: u32,
+}
+
+/// The n-th call that a thread makes at a place, the first of a composition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Occurrence {
+    id: CompositionId,
+    thread: ThreadId,
+    place: UnitPlace,
+    nth: usize,
+}
+
+/// The units of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Units {
+    units: Vec<Unit>,
+    /// By thread, in the order of their beginnings.
+    by_thread: Vec<Vec<u32>>,
+    places: Vec<UnitPlace>,
+    /// By activation: the compositions of it.
+    made: FxHashMap<At, Vec<Made>>,
+}
+
+/// What is open in a thread.
+#[derive(Clone, Copy, Debug)]
+enum Frame {
+    Call(At),
+    Unit(u32),
+}
+
+impl Units {
+    /// Takes the marks of units out of the events: they are neither blocks nor accesses.
+    pub(crate) fn take(events: &mut [Event], tables: &Tables, known: &Compositions) -> Self {
+        let mut found = Self::default();
+        if known.is_empty() {
+            return found;
+        }
+        let mut places: FxHashMap<(SiteId, LabelId), Option<u32>> = FxHashMap::default();
+        let mut open: Vec<Vec<Frame>> = Vec::new();
+        for (index, event) in events.iter_mut().enumerate() {
+            let (at, thread) = (At(index as u32), event.thread.index());
+            if open.len() <= thread {
+                open.resize(thread + 1, Vec::new());
+                found.by_thread.resize(thread + 1, Vec::new());
+            }
+            let frames = &mut open[thread];
+            match event.op {
+                Op::Call { method, .. } => {
+                    let place = places
+                        .entry((event.site, method))
+                        .or_insert_with(|| found.place(tables, event.site, method));
+                    match *place {
+                        Some(place) => found.begins(frames, at, thread, place, method),
+                        None => frames.push(Frame::Call(at)),
+                    }
+                    if place.is_some() {
+                        event.op = Op::Branch { count: 0 };
+                    }
+                }
+                Op::Return { known, value, .. } => {
+                    if let Some(Frame::Unit(unit)) = frames.pop() {
+                        let threw = event.site == SiteId::NONE;
+                        let end = End::Value(known.then_some(value));
+                        let end = if threw { End::Threw } else { end };
+                        found.units[unit as usize].end = Some((at, end));
+                        event.op = Op::Branch { count: 0 };
+                    }
+                }
+                _ => {}
+            }
+        }
+        found.made = found.compose(known);
+        found
+    }
+
+    /// A call is told as a unit where it is made; a method of the application tells of itself.
+    fn place(&mut self, tables: &Tables, site: SiteId, label: LabelId) -> Option<u32> {
+        let site = tables.sites.get(site)?;
+        let caller = format!("{}.{}", site.class, site.method);
+        let (descriptor, pc) = site.loc.rsplit_once('@')?;
+        let api = tables.labels.get(label).unwrap_or_default();
+        if api == caller {
+            return None;
+        }
+        let (method, pc) = (caller + descriptor, pc.parse().ok()?);
+        let place = UnitPlace { method, pc, api: api.to_owned() };
+        self.places.push(place);
+        Some(self.places.len() as u32 - 1)
+    }
+
+    fn begins(
+        &mut self,
+        frames: &mut Vec<Frame>,
+        at: At,
+        thread: usize,
+        place: u32,
+        label: LabelId,
+    ) {
+        let index = self.units.len() as u32;
+        let around = |frame: &Frame| match frame {
+            Frame::Unit(unit) => Some(*unit),
+            Frame::Call(_) => None,
+        };
+        let called = |frame: &Frame| match frame {
+            Frame::Call(at) => Some(*at),
+            Frame::Unit(_) => None,
+        };
+        let outer = frames.iter().rev().find_map(around);
+        // A thread whose first events are missing has no activation: its calls belong to nothing.
+        let activation = frames.iter().rev().find_map(called).unwrap_or(at);
+        self.units.push(Unit { begin: at, end: None, outer, activation, place, label });
+        self.by_thread[thread].push(index);
+        frames.push(Frame::Unit(index));
+    }
+
+    /// The units around an event, the innermost first.
+    fn around(&self, thread: ThreadId, at: At) -> impl Iterator<Item = u32> {
+        let own = self.by_thread.get(thread.index()).map_or(&[][..], Vec::as_slice);
+        let begun = own.partition_point(|&unit| self.units[unit as usize].begin <= at);
+        let last = begun.checked_sub(1).map(|last| own[last]);
+        let chain = std::iter::successors(last, |&unit| self.units[unit as usize].outer);
+        chain.filter(move |&unit| self.units[unit as usize].contains(at))
+    }
+
+    /// The composition that two accesses of one variable belong to: they are made from its first to its second call,
+    /// and one of them by these.
+    pub(crate) fn composition(&self, thread: ThreadId, accesses: [At; 2]) -> Option<Made> {
+        let [_, last] = accesses;
+        self.around(thread, accesses[0]).find_map(|unit| {
+            // Within one call it is that call which is torn.
+            if self.units[unit as usize].contains(last) {
+                return None;
+            }
+            let all = self.made.get(&self.units[unit as usize].activation)?;
+            let around = all.iter().filter(|made| self.is_around(made, accesses));
+            let exact = around.clone().find(|made| self.makes(made, accesses) == [true; 2]);
+            exact
+                .or_else(|| around.clone().find(|made| self.makes(made, accesses) != [false; 2]))
+                .copied()
+        })
+    }
+
+    /// Whether two events are from the first to the second call.
+    fn is_around(&self, made: &Made, [first, last]: [At; 2]) -> bool {
+        let [one, other] = self.both(made);
+        one.begin <= first && other.end.is_none_or(|(end, _)| last <= end)
+    }
+
+    /// Whether the first call makes the first access, and the second one the last.
+    pub(crate) fn makes(&self, made: &Made, [first, last]: [At; 2]) -> [bool; 2] {
+        let [one, other] = self.both(made);
+        [one.contains(first), other.contains(last)]
+    }
+
+    fn both(&self, made: &Made) -> [&Unit; 2] {
+        [made.first, made.second].map(|unit| &self.units[unit as usize])
+    }
+
+    fn pair(&self, known: &Compositions, first: u32, second: u32) -> Option<Made> {
+        let [one, other] = [first, second].map(|unit| &self.units[unit as usize]);
+        if one.activation != other.activation || one.begin >= other.begin {
+            return None;
+        }
+        let [from, to] = [one, other].map(|unit| &self.places[unit.place as usize]);
+        let ids = known.of_method(&from.method).iter();
+        let id = ids
+            .copied()
+            .find(|&id| known.get(id).calls.each_ref().map(|call| call.pc) == [from.pc, to.pc])?;
+        Some(Made { id, first, second })
+    }
+
+    /// All compositions of the run: of each second call, the nearest first call.
+    fn compose(&self, known: &Compositions) -> FxHashMap<At, Vec<Made>> {
+        let mut earlier: FxHashMap<At, VecDeque<u32>> = FxHashMap::default();
+        let mut all: FxHashMap<At, Vec<Made>> = FxHashMap::default();
+        for second in 0..self.units.len() as u32 {
+            let activation = self.units[second as usize].activation;
+            let own = earlier.entry(activation).or_default();
+            let mut seen = FxHashSet::default();
+            let made = own.iter().rev().filter_map(|&first| self.pair(known, first, second));
+            let made: Vec<Made> = made.filter(|made| seen.insert(made.id)).collect();
+            if !made.is_empty() {
+                all.entry(activation).or_default().extend(made);
+            }
+            own.push_back(second);
+            // A loop makes the same calls again and again: the last few are near enough.
+            if own.len() > MOST_EARLIER {
+                own.pop_front();
+            }
+        }
+        all
+    }
+
+    /// Whatever looks meant to be one step in this run.
+    pub(crate) fn all_made(&self) -> impl Iterator<Item = &Made> {
+        self.made.values().flatten()
+    }
+
+    /// From the first to the end of the second call of each composition.
+    pub(crate) fn stretches(&self) -> Vec<[At; 2]> {
+        let ends = |made: &Made| {
+            let [first, second] = self.both(made);
+            second.end.map(|(end, _)| [first.begin, end])
+        };
+        self.all_made().filter_map(ends).collect()
+    }
+
+    /// Which of the calls of its thread the first one of a composition is.
+    pub(crate) fn first_of(&self, made: &Made) -> Occurrence {
+        let thread = self.by_thread.iter().position(|own| own.contains(&made.first)).unwrap_or(0);
+        let place = &self.places[self.units[made.first as usize].place as usize];
+        let same = |unit: &&u32| self.places[self.units[**unit as usize].place as usize] == *place;
+        let before = self.by_thread[thread].iter().take_while(|&&unit| unit != made.first);
+        Occurrence {
+            id: made.id,
+            thread: ThreadId::from_index(thread),
+            place: place.clone(),
+            nth: before.filter(same).count(),
+        }
+    }
+
+    /// What the calls of a composition say that begins with that call, if nobody comes between them.
+    pub(crate) fn undisturbed(
+        &self,
+        history: &History,
+        known: &Compositions,
+        first: &Occurrence,
+    ) -> Option<[Answer; 2]> {
+        let own = self.by_thread.get(first.thread.index())?.iter();
+        let mut same = own
+            .filter(|&&unit| self.places[self.units[unit as usize].place as usize] == first.place);
+        let unit = *same.nth(first.nth)?;
+        let all = self.made.get(&self.units[unit as usize].activation)?;
+        let made = all.iter().find(|made| made.id == first.id && made.first == unit)?;
+        if !self.is_undisturbed(history, made) {
+            return None;
+        }
+        self.answers(known, made)
+    }
+
+    /// Whether nobody else did anything from the first call to the end of the second.
+    pub(crate) fn is_undisturbed(&self, history: &History, made: &Made) -> bool {
+        let [first, second] = self.both(made);
+        let Some((end, _)) = second.end else { return false };
+        end.0 - first.begin.0 == history.nth(end) - history.nth(first.begin)
+    }
+
+    /// What the two calls said; `None` if the run ended before.
+    pub(crate) fn answers(&self, known: &Compositions, made: &Made) -> Option<[Answer; 2]> {
+        let [first, second] = &known.get(made.id).calls;
+        Some([self.answer(made.first, first.result)?, self.answer(made.second, second.result)?])
+    }
+
+    fn answer(&self, unit: u32, kind: ResultKind) -> Option<Answer> {
+        let (_, end) = self.units[unit as usize].end?;
+        let End::Value(value) = end else { return Some(Answer::Threw) };
+        let Some(Value(value)) = value else { return Some(Answer::Done) };
+        Some(match (kind, value.cast_signed()) {
+            (ResultKind::None, _) => Answer::Done,
+            (ResultKind::Bool, 0) => Answer::No,
+            (ResultKind::Bool, _) => Answer::Yes,
+            (ResultKind::Object, 0) => Answer::Null,
+            (ResultKind::Object, _) => Answer::Object,
+            (ResultKind::Number, 0) => Answer::Zero,
+            (ResultKind::Number, ..0) => Answer::Negative,
+            (ResultKind::Number, _) => Answer::Positive,
+        })
+    }
+
+    /// The calls of its activation that make two accesses of a composition; of an access that is made by none, that of the
+    /// composition.
+    pub(crate) fn calls(
+        &self,
+        known: &Compositions,
+        made: &Made,
+        thread: ThreadId,
+        accesses: [At; 2],
+    ) -> [Told; 2] {
+        let activation = self.units[made.first as usize].activation;
+        let own = |unit: &u32| self.units[*unit as usize].activation == activation;
+        let around = |at: At| self.around(thread, at).find(own);
+        let [first, last] = accesses.map(around);
+        let units = [first.unwrap_or(made.first), last.unwrap_or(made.second)];
+        units.map(|unit| self.told(known, unit))
+    }
+
+    /// The call of another thread around an event: one of the same class as a composition's, if there is one.
+    pub(crate) fn call_around(
+        &self,
+        known: &Compositions,
+        made: &Made,
+        thread: ThreadId,
+        at: At,
+    ) -> Option<Told> {
+        let classes = known.get(made.id).calls.each_ref().map(|call| class_of(&call.api));
+        let api = |unit: u32| &self.places[self.units[unit as usize].place as usize].api;
+        let mut alike =
+            self.around(thread, at).filter(|&unit| classes.contains(&class_of(api(unit))));
+        let unit = alike.next().or_else(|| self.around(thread, at).next())?;
+        Some(self.told(known, unit))
+    }
+
+    fn told(&self, known: &Compositions, unit: u32) -> Told {
+        let Unit { label, begin, .. } = self.units[unit as usize];
+        Told {
+            label,
+            begin,
+            answer: self.answer(
+                unit,
+                known.result(&self.places[self.units[unit as usize].place as usize].api),
+            ),
+        }
+    }
+}
+
+/// `java.util.Map` of `java.util.Map.remove`.
+fn class_of(api: &str) -> &str {
+    api.rsplit_once('.').map_or(api, |(class, _)| class)
+}
+
+/// A call, as it was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Told {
+    pub label: LabelId,
+    pub begin: At,
+    pub answer: Option<Answer>,
+}
+
+/// Calls of one activation that a second call may belong to.
+const MOST_EARLIER: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use untorn_trace::tables::Site;
+
+    use super::*;
+    use crate::compositions::{ComposedCall, Composition};
+
+    /// `Desk.serve` asks `Queue.isEmpty` at 3 and then calls `Queue.remove` at 9.
+    fn known() -> Compositions {
+        let call = |pc, api: &str, result| ComposedCall { pc, api: api.to_owned(), result };
+        Compositions::new(vec![Composition {
+            client: "Desk.serve".to_owned(),
+            descriptor: "()V".to_owned(),
+            calls: [
+                call(3, "Queue.isEmpty", ResultKind::Bool),
+                call(9, "Queue.remove", ResultKind::Object),
+            ],
+            receiver: "this.queue".to_owned(),
+            why: String::new(),
+        }])
+    }
+
+    /// A run, told word by word: `call Queue.isEmpty@3`, `return 1`, `throw`, `step`.
+    fn run(words: &[&str]) -> (Units, Vec<Event>) {
+        let mut tables = Tables::default();
+        let mut events = Vec::new();
+        let mut open = Vec::new();
+        let thread = tables.threads.intern("main");
+        for text in words {
+            let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
+            let none = Value(0);
+            let (op, site) = match word {
+                "call" => {
+                    let (name, pc) = rest.split_once('@').unwrap_or((rest, "0"));
+                    let method = tables.labels.intern(name);
+                    let loc = format!("()V@{pc}");
+                    let site =
+                        Site { file: "", line: 1, method: "serve", class: "Desk", loc: &loc };
+                    let site = tables.sites.intern(&site);
+                    open.push((method, site));
+                    (Op::Call { method, known: false, value: none }, site)
+                }
+                "return" | "throw" => {
+                    let (method, site) = open.pop().expect("an open call");
+                    let value = rest.parse().map(Value).ok();
+                    let op =
+                        Op::Return { method, known: value.is_some(), value: value.unwrap_or(none) };
+                    (op, if word == "throw" { SiteId::NONE } else { site })
+                }
+                _ => (Op::Branch { count: 1 }, SiteId::NONE),
+            };
+            events.push(Event::new(thread, op, site));
+        }
+        (Units::take(&mut events, &tables, &known()), events)
+    }
+
+    fn answers(words: &[&str]) -> Vec<[Answer; 2]> {
+        let (units, _) = run(words);
+        units.all_made().filter_map(|made| units.answers(&known(), made)).collect()
+    }
+
+    #[test]
+    fn two_calls_of_one_activation_are_a_composition() {
+        let words = ["call Desk.serve", "call Queue.isEmpty@3", "return 0", "call Queue.remove@9"];
+        let serve = |end: &'static str| [&words[..], &["step", end, "return"]].concat();
+        assert_eq!(answers(&serve("return 7")), [[Answer::No, Answer::Object]]);
+        assert_eq!(answers(&serve("return 0")), [[Answer::No, Answer::Null]]);
+        assert_eq!(answers(&serve("throw")), [[Answer::No, Answer::Threw]]);
+    }
+
+    #[test]
+    fn calls_of_two_activations_are_none() {
+        let one = ["call Desk.serve", "call Queue.isEmpty@3", "return 0", "return"];
+        let other = ["call Desk.serve", "call Queue.remove@9", "return 1", "return"];
+        assert!(answers(&[one, other].concat()).is_empty());
+    }
+
+    #[test]
+    fn of_a_loop_the_nearest_calls_belong_together() {
+        let round = ["call Queue.isEmpty@3", "return 1", "call Queue.isEmpty@3", "return 0"];
+        let act = ["call Queue.remove@9", "return 1"];
+        let words = [&["call Desk.serve"][..], &round, &act, &["return"]].concat();
+        assert_eq!(answers(&words), [[Answer::No, Answer::Object]]);
+    }
+
+    #[test]
+    fn accesses_belong_to_the_calls_around_them() {
+        let words = ["call Desk.serve", "call Queue.isEmpty@3", "step", "return 0", "step"];
+        let (units, events) =
+            run(&[&words[..], &["call Queue.remove@9", "step", "return 1"]].concat());
+        let made = |accesses: [u32; 2]| units.composition(ThreadId(0), accesses.map(At));
+        assert!(made([2, 6]).is_some(), "one in each call");
+        assert!(made([2, 4]).is_some(), "one of the first call, one behind it");
+        assert!(made([2, 2]).is_none(), "both in one call");
+        assert!(made([0, 6]).is_none(), "before the first call");
+        // The marks are gone, those of the method itself are not.
+        assert!(matches!(events[0].op, Op::Call { .. }));
+        assert!(matches!(events[1].op, Op::Branch { count: 0 }));
+    }
+}

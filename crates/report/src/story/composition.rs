@@ -1,0 +1,170 @@
+//! Calls that look meant to be one step: told as calls, and not as the accesses that they make.
+
+use super::fixes::Fix;
+use super::headline::said;
+use super::{Plot, Span};
+use crate::model::{CallMade, Composition};
+use crate::operation::Operation;
+use crate::text::ellipsis;
+
+pub const KIND: &str = "Torn composition";
+
+/// The calls behind a finding.
+#[derive(Clone, Copy, Debug)]
+pub struct Calls<'a> {
+    composition: &'a Composition,
+    first: &'a CallMade,
+    between: Option<&'a CallMade>,
+    last: &'a CallMade,
+}
+
+pub fn find<'a>(plot: &Plot<'a>) -> Option<Calls<'a>> {
+    let composition = plot.finding.evidence.as_ref()?.composition.as_ref()?;
+    let [first, last] = composition.own()?;
+    Some(Calls { composition, first, between: composition.between(), last })
+}
+
+/// `, which gave true`
+fn gave(call: &CallMade) -> String {
+    call.answer.as_ref().map_or_else(String::new, |answer| format!(", which gave {answer}"))
+}
+
+/// `containsKey`; with the class where the name alone says too little.
+fn name(call: &CallMade) -> &str {
+    let method = call.method();
+    if method.len() < 4 { call.short_name() } else { method }
+}
+
+impl Calls<'_> {
+    fn other<'p>(&self, plot: &'p Plot<'_>) -> Option<&'p str> {
+        let own = |name: &&str| *name != self.first.thread;
+        plot.lanes.iter().map(|lane| lane.name.as_str()).find(own)
+    }
+
+    fn did(&self) -> String {
+        match self.between {
+            Some(call) => format!("called {}", name(call)),
+            None => format!("changed {}", ellipsis(&self.composition.receiver, 40)),
+        }
+    }
+
+    pub fn headline(&self, plot: &Plot<'_>) -> Vec<Span> {
+        let lane = |thread: &str| Span { text: ellipsis(thread, 40), lane: plot.lane(thread) };
+        let text = |text: String| Span { text, lane: None };
+        let other = self.other(plot).unwrap_or("another thread");
+        vec![
+            lane(&self.first.thread),
+            text(format!(" called {}{}; ", name(self.first), gave(self.first))),
+            lane(other),
+            text(format!(" {} before ", self.did())),
+            lane(&self.first.thread),
+            text(format!(" called {}{}.", name(self.last), gave(self.last))),
+        ]
+    }
+
+    pub fn dek(&self, plot: &Plot<'_>) -> String {
+        let effects = plot.finding.evidence.iter().flat_map(|evidence| &evidence.effects);
+        let mut text: Vec<String> = effects.take(2).map(|effect| said(effect)).collect();
+        text.extend(self.composition.surprise.as_deref().map(said));
+        text.push(
+            "Each call is atomic by itself; the two look meant to be one step, and nothing makes them one."
+                .to_owned(),
+        );
+        text.join(" ")
+    }
+
+    /// Why the calls are taken for one step, and what they said.
+    pub fn proof(&self) -> Vec<String> {
+        let (first, last) = (name(self.first), name(self.last));
+        let Composition { receiver, why, surprise, .. } = self.composition;
+        let calls = if first == last {
+            format!("Two calls of {first}")
+        } else {
+            format!("{first} and {last}")
+        };
+        let mut out = vec![format!("{calls} on {receiver} look meant to be one step: {why}.")];
+        out.extend(surprise.as_deref().map(said));
+        out
+    }
+
+    /// The calls in a line.
+    pub fn line(&self) -> String {
+        let call = |call: &CallMade| {
+            let answer =
+                call.answer.as_ref().map_or_else(String::new, |answer| format!(" → {answer}"));
+            format!("{}: {}{answer}", call.thread, call.short_name())
+        };
+        self.composition.calls.iter().map(call).collect::<Vec<_>>().join(" · ")
+    }
+
+    /// The sentence for an access that is made by one of the calls: `place` is its part in the pattern.
+    pub fn sentence(&self, operation: &Operation, place: usize, count: usize) -> Option<String> {
+        let who = ellipsis(&operation.thread, 40);
+        let is_own = operation.thread == self.first.thread;
+        let call = match (is_own, place) {
+            (true, 0) => self.first,
+            (true, place) if place + 1 == count => self.last,
+            (false, _) => self.between?,
+            _ => return None,
+        };
+        let answer = call.answer.as_ref().map_or_else(String::new, |answer| format!(": {answer}"));
+        let tail = match is_own {
+            true if place > 0 => {
+                let before = name(self.first);
+                format!(". What {before} said does not hold any more")
+            }
+            true => String::new(),
+            false => format!(", between the two calls of {}", ellipsis(&self.first.thread, 40)),
+        };
+        Some(format!("{who} calls {}{answer}{tail}.", name(call)))
+    }
+
+    pub fn fixes(&self) -> Vec<Fix> {
+        let receiver = ellipsis(&self.composition.receiver, 40);
+        let mut fixes: Vec<Fix> = self.one_call().into_iter().collect();
+        let class = self.first.short_name().split('.').next().unwrap_or_default();
+        fixes.push(Fix::new(
+            format!("{} both calls under one lock", if fixes.is_empty() { "Put" } else { "Or put" }),
+            format!(
+                "Whoever changes {receiver} has to take the same lock. The lock of a single call of {class} is free \
+                 between the two."
+            ),
+        ));
+        fixes
+    }
+
+    /// The one call that does what the two are meant to do.
+    fn one_call(&self) -> Option<Fix> {
+        let fix = |title: &str, text: &str| Some(Fix::new(title, text));
+        match (self.first.method(), self.last.method()) {
+            ("containsKey" | "get", "put" | "putIfAbsent") => fix(
+                "Use putIfAbsent or computeIfAbsent",
+                "Both look and store in one step, and say what was there.",
+            ),
+            ("containsKey" | "get", "remove") => fix(
+                "Call remove alone",
+                "It gives what it removed, and null if there was nothing. remove(key, value) removes only what was seen.",
+            ),
+            ("containsKey", "get") => {
+                fix("Call get alone", "It gives null if there is nothing: one call answers both.")
+            }
+            ("get", "replace") | ("get" | "containsKey", "compute" | "merge") => fix(
+                "Use compute, merge or replace(key, old, new)",
+                "They look at the old value and store the new one in one step.",
+            ),
+            ("isEmpty" | "size" | "peek", "poll" | "remove" | "take" | "pop" | "element") => fix(
+                "Call poll alone",
+                "It gives null if there is nothing, so nobody has to ask before.",
+            ),
+            ("contains", "add" | "addAll") => fix(
+                "Use a set, or addIfAbsent",
+                "add of a concurrent set and addIfAbsent of a CopyOnWriteArrayList look and add in one step.",
+            ),
+            ("get", "set" | "lazySet") => fix(
+                "Use updateAndGet or compareAndSet",
+                "They store only if nobody else did meanwhile.",
+            ),
+            _ => None,
+        }
+    }
+}

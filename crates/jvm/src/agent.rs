@@ -17,6 +17,7 @@ use untorn_schedule::{
 };
 
 use crate::buffers::Buffers;
+use crate::choose;
 use crate::config::Config;
 use crate::control::{Control, Core};
 use crate::instrument::Rewriter;
@@ -44,14 +45,16 @@ macro_rules! java_half {
     };
 }
 
-/// What rewritten classes call.
-const JAVA_HALF: [(&CStr, &[u8]); 6] = [
+/// What rewritten classes call, and what runs a test.
+const JAVA_HALF: [(&CStr, &[u8]); 8] = [
     java_half!("UntornProbe"),
     java_half!("UntornValues"),
     java_half!("UntornAtomics"),
     java_half!("UntornCollections"),
     java_half!("UntornLocks"),
     java_half!("UntornArrays"),
+    java_half!("UntornJUnit"),
+    java_half!("UntornJUnit$Result"),
 ];
 
 /// When the program's clock starts: the same moment in every run, or no two would be the same.
@@ -146,8 +149,17 @@ fn complain(why: &str) {
 }
 
 unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError> {
-    let path = options.and_then(|text| text.to_str().ok()).filter(|text| !text.is_empty());
-    let config = Config::read(&PathBuf::from(path.ok_or(LoadError::NoConfig)?))?;
+    let options = options.and_then(|text| text.to_str().ok()).filter(|text| !text.is_empty());
+    let path = options.ok_or(LoadError::NoConfig)?;
+    if let Some(path) = path.strip_prefix(choose::CHOOSE) {
+        // SAFETY: `vm` is the JVM that called.
+        unsafe { choose::enter(vm, path) };
+        return Ok(());
+    }
+    let config = Config::read(&PathBuf::from(path))?;
+    if let Some(options) = &config.tool_options {
+        choose::pass_on(options);
+    }
     // SAFETY: `vm` is the JVM that called.
     let jvmti = unsafe { Jvmti::new(vm) }?;
     let plan: Plan = match &config.plan {

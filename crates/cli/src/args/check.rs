@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{BlocksName, StrategyName};
+use super::{BlocksName, ProgramArgs, StrategyName};
 use crate::console::Color;
 
 #[derive(Args, Debug)]
@@ -116,11 +116,6 @@ pub struct CheckArgs {
     #[arg(long, short)]
     pub verbose: bool,
 
-    /// The program, as it is started without untorn [default: that of untorn.toml]
-    #[arg(last = true, value_name = "COMMAND")]
-    pub command: Vec<String>,
-
-    /// Where it runs; the current folder if there is none.
-    #[arg(skip)]
-    pub directory: Option<PathBuf>,
+    #[command(flatten)]
+    pub program: ProgramArgs,
 }

@@ -5,19 +5,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal};
+use rustix::process::Signal;
 use serde_json::Value;
 use untorn_chase::{Ended, Followed, How, Ran, Runner, RunnerError};
-use untorn_jvm::launch::Launch;
-use untorn_jvm::{DEADLOCK_EXIT, SCHEDULE};
+use untorn_jvm::config::Config;
+use untorn_jvm::launch::{Launch, Start};
+use untorn_jvm::{DEADLOCK_EXIT, NO_TEST_EXIT, SCHEDULE};
 use untorn_schedule::Schedule;
 use untorn_trace::formats::utr;
 
 use crate::config::{Check, Record};
-use crate::exit::Failure;
+use crate::exit::{Failure, PREFIX};
 use crate::reading::last_meta;
 use crate::record::agent_config;
-use crate::run::{Surroundings, refused};
+use crate::run::{Surroundings, not_started, refused};
+use crate::{jvms, processes};
 
 /// Time for a program that was asked to end.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -36,6 +38,11 @@ impl JvmRunner {
         let workers: Result<Vec<Worker>, Failure> =
             (1..=jobs).map(|number| Worker::new(check, folder, number)).collect();
         Ok(Self { workers: workers? })
+    }
+
+    /// Why a run could not be made, with its exit code.
+    pub fn failure(&mut self) -> Option<Failure> {
+        self.workers.iter_mut().find_map(|worker| worker.failure.take())
     }
 }
 
@@ -70,6 +77,8 @@ struct Worker {
     /// A run may take this long. The first one sets the measure for the others.
     patience: Duration,
     output: [PathBuf; 2],
+    /// Why the last run could not be made.
+    failure: Option<Failure>,
 }
 
 impl Worker {
@@ -87,33 +96,30 @@ impl Worker {
             // Several on one processor would be slower than none at all.
             pin: check.options.jobs <= 1,
             quiet: true,
-            command: check.command.clone(),
-            directory: check.directory.clone(),
+            program: check.program.clone(),
         };
         let suffix = if number == 1 { String::new() } else { format!("-{number}") };
         let output = ["stdout", "stderr"].map(|name| folder.join(format!("{name}{suffix}.txt")));
         let patience = check.run_time.unwrap_or(Duration::from_secs(600));
-        let surroundings = Surroundings::at(check.directory.as_deref());
+        let surroundings = Surroundings::at(check.program.directory.as_deref());
         // A command that cannot be started is told at once, and as what it is.
         let config = agent_config(&record, &surroundings, &launch);
-        launch.command(&record.command, &config, &[]).map_err(|error| refused(&error))?;
-        Ok(Self { launch, surroundings, record, patience, output })
+        launch.command(&start(&record, &config), |_| ()).map_err(|error| refused(&error))?;
+        Ok(Self { launch, surroundings, record, patience, output, failure: None })
     }
 
-    fn start(&self) -> Result<Child, Failure> {
-        let config = agent_config(&self.record, &self.surroundings, &self.launch);
+    fn start(&self, config: &Config) -> Result<Child, Failure> {
+        let start = start(&self.record, config);
         let mut command = self
             .launch
-            .command(&self.record.command, &config, &[])
+            .command(&start, |command| self.surroundings.apply(command))
             .map_err(|error| refused(&error))?;
-        self.surroundings.apply(&mut command);
         let file = |path: &PathBuf| {
             File::create(path)
                 .map_err(|error| Failure::run(format!("cannot write {}: {error}", path.display())))
         };
         command.stdin(Stdio::null()).stdout(file(&self.output[0])?).stderr(file(&self.output[1])?);
-        let name = &self.record.command[0];
-        command.spawn().map_err(|error| Failure::run(format!("cannot start '{name}': {error}")))
+        command.spawn().map_err(|error| not_started(&start, &error))
     }
 
     /// Waits for the end of the program, and makes it end when it takes too long.
@@ -122,10 +128,10 @@ impl Worker {
             return Ok(ended);
         }
         // A JVM that is asked to end does so in order, and the trace is whole.
-        let _ = rustix::process::kill_process(Pid::from_child(&child), Signal::TERM);
+        let all = processes::tree(&child);
+        processes::signal(&all, Signal::TERM);
         if await_end(&mut child, FAREWELL)?.is_none() {
-            // Whether it has just ended by itself makes no difference.
-            let _ = child.kill();
+            processes::signal(&processes::tree(&child), Signal::KILL);
             let _ = child.wait();
         }
         Ok(Ended::TimedOut)
@@ -133,13 +139,25 @@ impl Worker {
 
     fn run_once(&mut self, trace: &Path) -> Result<Ran, Failure> {
         self.record.out = trace.to_owned();
+        let config = agent_config(&self.record, &self.surroundings, &self.launch);
         let begin = Instant::now();
-        let ended = self.wait(self.start()?)?;
+        let mut ended = self.wait(self.start(&config)?)?;
         // A run that is steered may be much slower than one that is not, but not for ever.
         let measure = (begin.elapsed() * 20).max(Duration::from_secs(20));
         self.patience = self.patience.min(measure);
         let [stdout, stderr] = [self.kept(0), self.kept(1)];
-        if self.launch.progress().is_none() {
+        if ended == Ended::Exit(NO_TEST_EXIT) && self.record.program.is_junit() {
+            return Err(no_test(&String::from_utf8_lossy(&stderr)));
+        }
+        let start = start(&self.record, &config);
+        if ended != Ended::TimedOut {
+            jvms::only_one(&self.launch, &start)?;
+        }
+        let said = self.launch.progress();
+        if said.as_ref().is_some_and(|said| said.deadlock) {
+            ended = Ended::Deadlock;
+        }
+        if said.is_none() {
             let said = String::from_utf8_lossy(&stderr);
             return Err(Failure::run(
                 "the JVM did not start with the agent, so nothing was recorded",
@@ -183,6 +201,19 @@ impl Worker {
         }
         bytes
     }
+}
+
+fn start<'a>(record: &'a Record, config: &'a Config) -> Start<'a> {
+    let (words, which) = (&record.program.command, &record.program.which);
+    Start { words, which, config, extra: &[] }
+}
+
+/// What the class that runs tests has printed, as an error of our own.
+fn no_test(said: &str) -> Failure {
+    let mut lines = said.lines().skip_while(|line| !line.starts_with(PREFIX));
+    let what = lines.next().and_then(|line| line.strip_prefix(PREFIX)).unwrap_or("no such test");
+    let more = lines.take_while(|line| line.starts_with(' ')).map(|line| line.trim().to_owned());
+    Failure::input(what).details(more)
 }
 
 /// How the program ended, if it did within that time.
@@ -254,6 +285,10 @@ impl Worker {
                 (self.record.plan, self.record.marks) = (Some(text), None);
             }
         }
-        self.run_once(trace).map_err(|failure| RunnerError(failure.to_string()))
+        self.run_once(trace).map_err(|failure| {
+            let error = RunnerError(failure.to_string());
+            self.failure = Some(failure);
+            error
+        })
     }
 }

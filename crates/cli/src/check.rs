@@ -1,6 +1,7 @@
 //! `untorn check`: runs the program until what can be torn has been torn, proves it, and keeps it for replay.
 
 mod deadlock;
+mod noise;
 pub mod runner;
 mod story;
 

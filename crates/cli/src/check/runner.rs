@@ -14,6 +14,7 @@ use untorn_jvm::{DEADLOCK_EXIT, NO_TEST_EXIT, SCHEDULE};
 use untorn_schedule::Schedule;
 use untorn_trace::formats::utr;
 
+use super::noise;
 use crate::config::{Check, Record};
 use crate::exit::{Failure, PREFIX};
 use crate::reading::last_meta;
@@ -141,30 +142,46 @@ impl Worker {
         self.record.out = trace.to_owned();
         let config = agent_config(&self.record, &self.surroundings, &self.launch);
         let begin = Instant::now();
-        let mut ended = self.wait(self.start(&config)?)?;
+        let ended = self.wait(self.start(&config)?)?;
         // A run that is steered may be much slower than one that is not, but not for ever.
         let measure = (begin.elapsed() * 20).max(Duration::from_secs(20));
         self.patience = self.patience.min(measure);
-        let [stdout, stderr] = [self.kept(0), self.kept(1)];
-        if ended == Ended::Exit(NO_TEST_EXIT) && self.record.program.is_junit() {
-            return Err(no_test(&String::from_utf8_lossy(&stderr)));
-        }
+        let [mut stdout, stderr] = [self.kept(0), self.kept(1)];
         let start = start(&self.record, &config);
+        if start.is_behind() {
+            stdout = noise::without(&stdout);
+        }
+        let ended = self.ending(ended, &start, &stderr)?;
+        self.ran(trace, ended, [stdout, stderr])
+    }
+
+    /// How the program ended by the agent's word; an error if it is not the one that was meant.
+    fn ending(&self, ended: Ended, start: &Start<'_>, stderr: &[u8]) -> Result<Ended, Failure> {
+        let output = String::from_utf8_lossy(stderr);
+        if ended == Ended::Exit(NO_TEST_EXIT) && self.record.program.is_junit() {
+            return Err(no_test(&output));
+        }
         if ended != Ended::TimedOut {
-            jvms::only_one(&self.launch, &start)?;
+            jvms::only_one(&self.launch, start)?;
         }
-        let said = self.launch.progress();
-        if said.as_ref().is_some_and(|said| said.deadlock) {
-            ended = Ended::Deadlock;
+        match self.launch.progress() {
+            Some(said) if said.deadlock => Ok(Ended::Deadlock),
+            Some(_) => Ok(ended),
+            None => {
+                Err(Failure::run("the JVM did not start with the agent, so nothing was recorded")
+                    .details(output.lines().take(8).map(str::to_owned))
+                    .way_out("Java 11 or newer is needed; `java -version` tells"))
+            }
         }
-        if said.is_none() {
-            let said = String::from_utf8_lossy(&stderr);
-            return Err(Failure::run(
-                "the JVM did not start with the agent, so nothing was recorded",
-            )
-            .details(said.lines().take(8).map(str::to_owned))
-            .way_out("Java 11 or newer is needed; `java -version` tells"));
-        }
+    }
+
+    /// What is left of the run.
+    fn ran(
+        &self,
+        trace: &Path,
+        ended: Ended,
+        [stdout, stderr]: [Vec<u8>; 2],
+    ) -> Result<Ran, Failure> {
         let said = last_meta(trace)
             .map_err(|error| Failure::run(format!("the trace cannot be read: {error}")))?;
         let get = |name: &str| said.meta.other.get(name).and_then(Value::as_u64).unwrap_or(0);

@@ -182,7 +182,7 @@ fn in_project(project: &Path, args: &[&str]) -> Ended {
     Running::start(&mut start).within(LIMIT).finish()
 }
 
-const MAVEN: [&str; 4] = ["--", "mvn", "-oqB", "test"];
+const MAVEN: [&str; 6] = ["--", "mvn", "-o", "-q", "-B", "test"];
 
 #[test]
 fn a_test_that_maven_runs_is_recorded_and_replayed() {
@@ -201,11 +201,23 @@ fn a_test_that_maven_runs_is_recorded_and_replayed() {
 fn a_test_that_maven_runs_is_chased() {
     let project = maven_project("check");
     let options = ["check", "--explore", "0", "--minimise", "0", "--time", "150s"];
-    let done = in_project(&project, &[&options, &["--main", "surefire*"], &MAVEN[..]].concat());
+    let done = in_project(&project, &[&options[..], &["--main", "surefire*"], &MAVEN[..]].concat());
     let done = done.with_code(1);
     assert!(done.stdout.contains("com.acme.Account.withdraw is not atomic"), "{done}");
     assert!(done.stdout.contains("visible: exit code 1"), "{done}");
     let again = in_project(&project, &["replay", "untorn-out/report.json", "1"]).with_code(1);
     assert!(again.stdout.contains("expected: <20> but was: <-60>"), "{again}");
     again.saying("events exactly");
+}
+
+/// A thread of the JDK tells that the child has ended. Waiting for it was once taken for a deadlock after a second.
+#[test]
+fn waiting_for_a_child_process_is_no_deadlock() {
+    let source = "class Waits { public static void main(String[] a) throws Exception { \
+                  System.out.println(new ProcessBuilder(\"sleep\", \"2.5\").start().waitFor()); } }";
+    let command = java::java(&compile_one("Waits.java", source), "Waits");
+    let trace = scratch("behind-waits").join("run.utr");
+    let mut record = java::recording(&trace, &[], &command);
+    let done = Running::start(&mut record).finish().with_code(0);
+    assert_eq!(done.stdout, "0\n");
 }

@@ -478,6 +478,7 @@ pub unsafe extern "system" fn Java_java_lang_UntornProbe_init(env: *mut JNIEnv, 
         method(c"comeBack", c"()Z", come_back as *mut c_void),
         method(c"contended", c"(Ljava/lang/Object;II)V", contended as *mut c_void),
         method(c"notified", c"(IZI)V", notified as *mut c_void),
+        method(c"notifiedOutside", c"(Ljava/lang/Object;Z)V", notified_outside as *mut c_void),
         method(c"waitSite", c"(I)V", (wait_site as Int) as *mut c_void),
         method(c"hasJoined", c"(Ljava/lang/Thread;)V", has_joined as *mut c_void),
         method(c"rewriteLambda", c"([B)[B", rewrite_lambda as *mut c_void),
@@ -544,6 +545,15 @@ unsafe extern "system" fn notified(
     callback(env, |agent, jni| {
         agent.control.notified(jni, unsigned(lock), all != 0, unsigned(site));
     });
+}
+
+unsafe extern "system" fn notified_outside(
+    env: *mut JNIEnv,
+    _: jclass,
+    object: jobject,
+    all: jboolean,
+) {
+    callback(env, |agent, _| agent.control.notified_outside(object, all != 0));
 }
 
 unsafe extern "system" fn wait_site(env: *mut JNIEnv, _: jclass, site: jint) {

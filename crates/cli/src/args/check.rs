@@ -19,7 +19,9 @@ Exit codes: 0 nothing found, 1 violations, 2 bad usage, 3 could not run.
 Examples:
   untorn check -- java -cp classes Bank
   untorn check --time 5m --atomic 'com.acme.*.transfer' -- java -jar app.jar
-  untorn check --blocks declared -- java -cp classes Bank")]
+  untorn check --blocks declared -- java -cp classes Bank
+  untorn check --junit com.acme.BankTest -cp 'classes:tests:lib/*'
+  untorn check --test BankTest -- mvn -o -q test")]
 pub struct CheckArgs {
     /// Time for all runs together, such as 30s, 5m or 1h
     #[arg(long, value_name = "TIME", default_value = "60s")]

@@ -16,6 +16,7 @@ Examples:
   untorn record -- java -cp classes Bank
   untorn record -o torn.utr --policy random --seed 7 -- java -jar app.jar
   untorn record --plan bank.plan -- java -cp classes Bank
+  untorn record --main 'com.acme.*' -- ./run.sh
   untorn record --atomic 'com.acme.*.transfer' --instrument 'java.util.concurrent.*' -- java -cp app Main
 
 A plan has a step a line, THREAD @ PLACE [read|write|acquire|release] [#N]:

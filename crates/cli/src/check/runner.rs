@@ -162,7 +162,9 @@ impl Worker {
             return Err(no_test(&output));
         }
         if ended != Ended::TimedOut {
-            jvms::only_one(&self.launch, start)?;
+            jvms::only_one(&self.launch, start).map_err(|failure| {
+                failure.details([format!("what it printed: {}", self.output[0].display())])
+            })?;
         }
         match self.launch.progress() {
             Some(said) if said.deadlock => Ok(Ended::Deadlock),

@@ -28,9 +28,21 @@ fn children(pid: Pid) -> Vec<Pid> {
     lists.flat_map::<Vec<Pid>, _>(pids).collect()
 }
 
+pub fn any_is_alive(processes: &[Pid]) -> bool {
+    processes.iter().any(|&process| is_alive(process))
+}
+
+/// Whether it still does something: one that has ended may wait for somebody who asks how.
+fn is_alive(process: Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero()));
+    // The name in parentheses may contain anything; the state follows the last one.
+    let state = stat.ok().and_then(|text| text.rsplit(')').next()?.trim_start().chars().next());
+    state.is_some_and(|state| state != 'Z')
+}
+
 /// Those that have ended already do not matter.
 pub fn signal(processes: &[Pid], signal: Signal) {
-    for &process in processes {
+    for &process in processes.iter().filter(|&&process| is_alive(process)) {
         let _ = rustix::process::kill_process(process, signal);
     }
 }

@@ -25,6 +25,9 @@ use crate::{jvms, processes};
 /// Time for a program that was asked to end.
 const FAREWELL: Duration = Duration::from_secs(5);
 
+/// How often it is looked whether a program has ended.
+const TICK: Duration = Duration::from_millis(5);
+
 /// Output that is kept of one run; more is no help to anybody.
 const MOST_OUTPUT: u64 = 1 << 20;
 
@@ -131,10 +134,14 @@ impl Worker {
         // A JVM that is asked to end does so in order, and the trace is whole.
         let all = processes::tree(&child);
         processes::signal(&all, Signal::TERM);
-        if await_end(&mut child, FAREWELL)?.is_none() {
-            processes::signal(&processes::tree(&child), Signal::KILL);
-            let _ = child.wait();
+        let begin = Instant::now();
+        // A script is gone at once; its JVM still has to close the trace.
+        while begin.elapsed() < FAREWELL && processes::any_is_alive(&all) {
+            await_end(&mut child, TICK)?;
         }
+        processes::signal(&all, Signal::KILL);
+        // Whether it has just ended by itself makes no difference.
+        let _ = child.wait();
         Ok(Ended::TimedOut)
     }
 
@@ -237,7 +244,6 @@ fn no_test(said: &str) -> Failure {
 
 /// How the program ended, if it did within that time.
 fn await_end(child: &mut Child, patience: Duration) -> Result<Option<Ended>, Failure> {
-    const TICK: Duration = Duration::from_millis(5);
     let begin = Instant::now();
     loop {
         match child.try_wait() {

@@ -24,7 +24,7 @@ pub fn only_one(launch: &Launch, start: &Start<'_>) -> Result<Option<String>> {
         (1, _) => Ok(None),
         (0, true) => Err(Failure::input(format!("'{}' started no Java program", start.words[0]))
             .way_out(
-                "write a command that starts one with `java` and waits for it: untorn record -- java -cp classes Main",
+                "write a command that starts one with `java`, waits for it and leaves it JAVA_TOOL_OPTIONS; or start it directly: untorn record -- java -cp classes Main",
             )),
         (0, false) => Err(Failure::input(format!("no JVM is meant by {}", words(start.which)))
             .details(list(&seen))

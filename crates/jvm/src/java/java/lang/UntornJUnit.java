@@ -4,9 +4,7 @@ import java.lang.reflect.Array;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 
 /**
  * Runs one JUnit test, or one method of it, in this JVM. The JUnit on the class path does it, found by reflection: JUnit 5 if
@@ -33,7 +31,14 @@ public final class UntornJUnit {
     /** What came of a test: how many ran, and which failed how. */
     private static final class Result {
         long count;
-        final Map<String, Throwable> failures = new LinkedHashMap<>();
+        /** Names of tests, not always distinct, and beside each what it threw. */
+        final List<String> failed = new ArrayList<>();
+        final List<Throwable> thrown = new ArrayList<>();
+
+        void fail(String name, Throwable why) {
+            failed.add(name);
+            thrown.add(why);
+        }
     }
 
     public static void main(String[] args) throws Exception {
@@ -66,7 +71,7 @@ public final class UntornJUnit {
             return;
         }
         tell(result);
-        System.exit(result.failures.isEmpty() ? 0 : 1);
+        System.exit(result.failed.isEmpty() ? 0 : 1);
     }
 
     private static void refuse(String what, String... more) {
@@ -76,12 +81,12 @@ public final class UntornJUnit {
     }
 
     private static void tell(Result result) {
-        for (Map.Entry<String, Throwable> failure : result.failures.entrySet()) {
-            System.out.println("failed: " + failure.getKey());
+        for (String name : result.failed) System.out.println("failed: " + name);
+        for (Throwable thrown : result.thrown) {
             System.err.print("Exception in thread \"main\" ");
-            failure.getValue().printStackTrace();
+            thrown.printStackTrace();
         }
-        System.out.println("tests: " + result.count + ", failed: " + result.failures.size());
+        System.out.println("tests: " + result.count + ", failed: " + result.failed.size());
     }
 
     /** By the launcher of JUnit 5; null if it finds no such test. */
@@ -132,9 +137,9 @@ public final class UntornJUnit {
         for (Object failure : (List<?>) kind.getMethod("getFailures").invoke(summary)) {
             Object which = failed.getMethod("getTestIdentifier").invoke(failure);
             String name = (String) identifier.getMethod("getDisplayName").invoke(which);
-            result.failures.put(name, (Throwable) failed.getMethod("getException").invoke(failure));
+            result.fail(name, (Throwable) failed.getMethod("getException").invoke(failure));
         }
-        return result.count == 0 && result.failures.isEmpty() ? null : result;
+        return result.count == 0 && result.failed.isEmpty() ? null : result;
     }
 
     /** By JUnit 4; null if it finds no such test. */
@@ -154,7 +159,7 @@ public final class UntornJUnit {
                 obstacles.add("JUnit 4: " + thrown.getMessage());
                 return null;
             }
-            result.failures.put((String) call(failure, "getTestHeader"), thrown);
+            result.fail((String) call(failure, "getTestHeader"), thrown);
         }
         return result;
     }

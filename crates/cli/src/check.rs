@@ -2,6 +2,7 @@
 
 mod compositions;
 mod deadlock;
+mod noise;
 pub mod runner;
 mod story;
 
@@ -47,7 +48,7 @@ pub fn chase(check: &mut Check, console: &mut Console) -> Result<Outcome> {
     let flag = Arc::clone(&stop);
     // Without it Ctrl-C ends everything at once, and what was found so far is on the screen only.
     let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
-    let mut library = Library::new(&check.sources, jdk_sources(&check.command));
+    let mut library = Library::new(&check.sources, jdk_sources(&check.program.command));
     let mut line = StatusLine::new();
     let mut told: Result<()> = Ok(());
     let mut watch = |news: News<'_>| {
@@ -56,7 +57,7 @@ pub fn chase(check: &mut Check, console: &mut Console) -> Result<Outcome> {
         }
     };
     let chase = Chase::new(&mut runner, check.options.clone(), folder, &stop, &mut watch);
-    let outcome = chase.run().map_err(could_not_run)?;
+    let outcome = chase.run().map_err(|error| could_not_run(&mut runner, &error))?;
     line.clear();
     told?;
     if outcome.events == 0 {
@@ -83,11 +84,9 @@ pub fn forget(folder: &Path) {
     }
 }
 
-pub fn could_not_run(error: ChaseError) -> Failure {
-    // What the runner says has its own way out and its name in front already.
-    let text = error.to_string();
-    let text = text.strip_prefix("untorn: error: ").unwrap_or(&text);
-    Failure::run(text)
+/// What the runner says has its own exit code and way out.
+pub fn could_not_run(runner: &mut JvmRunner, error: &ChaseError) -> Failure {
+    runner.failure().unwrap_or_else(|| Failure::run(error.to_string()))
 }
 
 /// A deadlock is a fault of the program, too, and nobody would call such a run clean.
@@ -113,7 +112,7 @@ fn write_report(
     let mut report = Report::new(concat!("untorn ", env!("CARGO_PKG_VERSION")), Vec::new());
     report.findings = findings;
     report.check = Some(CheckFacts {
-        command: check.command.clone(),
+        command: check.program.command.clone(),
         runs: outcome.runs.into(),
         directed: outcome.directed.into(),
         events: outcome.events,
@@ -162,7 +161,9 @@ fn setting(check: &Check) -> Setting {
         declared: check.options.sources == Sources::Declared,
         all_methods: check.options.all_methods,
         compositions: check.compositions,
-        directory: check.directory.as_ref().map(|path| path.display().to_string()),
+        main: check.program.which.main.clone(),
+        test: check.program.which.test.clone(),
+        directory: check.program.directory.as_ref().map(|path| path.display().to_string()),
     }
 }
 

@@ -105,7 +105,7 @@ fn one(
         News::Ran { .. } | News::Simplifying { .. } | News::Deadlocked(_) => {}
     };
     let chase = Chase::new(&mut runner, check.options.clone(), &folder, stop, &mut watch);
-    let outcome = chase.run().map_err(could_not_run)?;
+    let outcome = chase.run().map_err(|error| could_not_run(&mut runner, &error))?;
     line.clear();
     Ok((outcome, first))
 }
@@ -184,7 +184,7 @@ fn write_json(
     let (others, shared_by_ours) = others(rows);
     let value = json!({
         "untorn": env!("CARGO_PKG_VERSION"),
-        "command": compare.command,
+        "command": compare.program.command,
         "milliseconds_each": compare.options.time.as_millis() as u64,
         "methods": rows.iter().map(|row| method(row, rows)).collect::<Vec<_>>(),
         "found_by_others": others,

@@ -16,6 +16,7 @@ use crate::console::{Color, Volume};
 use crate::exit::{Failure, Result};
 use crate::files::{Input, is_dash};
 use crate::findings;
+use crate::program::Program;
 
 /// What `untorn analyze` is to do.
 #[derive(Debug)]
@@ -166,14 +167,12 @@ pub struct Record {
     pub patience_ms: u64,
     pub pin: bool,
     pub quiet: bool,
-    pub command: Vec<String>,
-    /// Where the program runs; `None` is here.
-    pub directory: Option<PathBuf>,
+    pub program: Program,
 }
 
 impl Record {
     pub fn new(args: RecordArgs) -> Result<Self> {
-        crate::project::need_command(&args.command)?;
+        let program = Program::new(args.program)?;
         if args.quantum == 0 {
             return Err(Failure::input("--quantum 0 would let no thread run"));
         }
@@ -203,8 +202,7 @@ impl Record {
             patience_ms: args.patience,
             pin: !args.no_pin,
             quiet: args.quiet,
-            command: args.command,
-            directory: args.directory,
+            program,
         })
     }
 }
@@ -294,14 +292,12 @@ pub struct Check {
     pub run_time: Option<Duration>,
     pub color: Color,
     pub volume: Volume,
-    pub command: Vec<String>,
-    /// Where the program runs; `None` is here.
-    pub directory: Option<PathBuf>,
+    pub program: Program,
 }
 
 impl Check {
     pub fn new(args: CheckArgs) -> Result<Self> {
-        crate::project::need_command(&args.command)?;
+        let program = Program::new(args.program)?;
         let blocks = Blocks::new(Vec::new(), args.not_atomic)?;
         let blocks_of = if args.all_methods { BlocksName::Declared } else { args.blocks };
         let mut options = untorn_chase::Options {
@@ -339,8 +335,7 @@ impl Check {
             run_time: args.run_time.as_deref().map(duration).transpose()?,
             color: args.color,
             volume,
-            command: args.command,
-            directory: args.directory,
+            program,
         })
     }
 }

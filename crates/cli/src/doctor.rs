@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use untorn_jvm::config::{Config, ScopeConfig};
-use untorn_jvm::launch::{Launch, find_program, release_of};
+use untorn_jvm::launch::{Launch, Start, find_program, release_of};
 use untorn_report::words::count;
 
 use crate::args::DoctorArgs;
@@ -13,6 +13,7 @@ use crate::check::runner::unseen;
 use crate::config::Record;
 use crate::console::Console;
 use crate::exit::{Exit, Result};
+use crate::program::Program;
 use crate::reading::{LastMeta, last_meta};
 use crate::record::agent_config;
 use crate::run::{self, Run, Surroundings};
@@ -32,15 +33,20 @@ pub fn run(args: DoctorArgs) -> Result<Exit> {
         patience_ms: 200,
         pin: true,
         quiet: true,
-        command: args.command,
-        directory: None,
+        program: Program::new(args.program)?,
     };
     let surroundings = Surroundings::at(None);
     let config: Config = agent_config(&record, &surroundings, &launch);
-    let done = run::run(&launch, &record.command, &config, &surroundings, &[])?;
+    let start = Start {
+        words: &record.program.command,
+        which: &record.program.which,
+        config: &config,
+        extra: &[],
+    };
+    let done = run::run(&launch, &start, &surroundings)?;
     let meta = last_meta(&config.trace);
     let report = match &meta {
-        Ok(meta) => tell(&record.command[0], meta, &done),
+        Ok(meta) => tell(&start, meta, &done),
         Err(error) => format!("agent    attached, but left no trace: {error}\n"),
     };
     Console::plain().put(&report)?;
@@ -48,13 +54,16 @@ pub fn run(args: DoctorArgs) -> Result<Exit> {
     Ok(if sound { Exit::Clean } else { Exit::CouldNotRun })
 }
 
-fn tell(java: &str, meta: &LastMeta, done: &Run) -> String {
+fn tell(start: &Start<'_>, meta: &LastMeta, done: &Run) -> String {
     let get = |name: &str| meta.meta.other.get(name).and_then(Value::as_u64).unwrap_or(0);
     let mut out = String::new();
     let mut line = |head: &str, text: String| {
         let _ = writeln!(out, "{head:<9}{text}");
     };
-    line("java", version(java));
+    // Which one a script takes, we do not know.
+    if !start.is_behind() {
+        line("java", version(&start.words[0]));
+    }
     line("agent", done.fault.clone().unwrap_or_else(|| "attached".to_owned()));
     line("program", format!("ended with {}", run::describe(done.ended)));
     line("seen", format!("{} of {}", count(meta.events, "event"), count(meta.threads, "thread")));

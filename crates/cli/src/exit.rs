@@ -3,6 +3,9 @@
 use std::fmt;
 use std::process::ExitCode;
 
+/// How every error begins.
+pub const PREFIX: &str = "untorn: error: ";
+
 /// What the exit code says. A later variant outranks an earlier one when several files are checked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Exit {
@@ -49,6 +52,11 @@ impl Failure {
         Self { exit: Exit::Clean, ..Self::input("") }
     }
 
+    /// The input is at fault, and the program that was run has said so already.
+    pub fn told() -> Self {
+        Self::input("")
+    }
+
     /// Whether there is something to say.
     pub fn is_silent(&self) -> bool {
         self.what.is_empty()
@@ -71,7 +79,7 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "untorn: error: {}", self.what)?;
+        write!(f, "{PREFIX}{}", self.what)?;
         for line in &self.details {
             write!(f, "\n  {line}")?;
         }

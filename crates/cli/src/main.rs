@@ -15,9 +15,12 @@ mod doctor;
 mod exit;
 mod files;
 mod findings;
+mod jvms;
 mod merge;
 mod methods;
 mod predict;
+mod processes;
+mod program;
 mod project;
 mod reading;
 mod record;
@@ -52,7 +55,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<ExitCode> {
     let parsed = Cli::command()
-        .try_get_matches()
+        .try_get_matches_from(program::own_words(std::env::args_os()))
         .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
     let (cli, matches) = match parsed {
         Ok(parsed) => parsed,

@@ -6,7 +6,9 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 use serde::Deserialize;
 
-use crate::args::{BlocksName, CheckArgs, CompareArgs, PolicyName, RecordArgs, StrategyName};
+use crate::args::{
+    BlocksName, CheckArgs, CompareArgs, PolicyName, ProgramArgs, RecordArgs, StrategyName,
+};
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Result};
 
@@ -26,6 +28,10 @@ struct Text {
 #[serde(deny_unknown_fields, default)]
 struct CheckTable {
     command: Option<Vec<String>>,
+    junit: Option<String>,
+    class_path: Option<String>,
+    main: Option<String>,
+    test: Option<String>,
     time: Option<String>,
     runs: Option<u32>,
     per_candidate: Option<u32>,
@@ -47,10 +53,27 @@ struct CheckTable {
     source: Option<Vec<PathBuf>>,
 }
 
+impl CheckTable {
+    fn program(&self) -> ProgramArgs {
+        ProgramArgs {
+            junit: self.junit.clone(),
+            class_path: self.class_path.clone(),
+            main: self.main.clone(),
+            test: self.test.clone(),
+            command: self.command.clone().unwrap_or_default(),
+            directory: None,
+        }
+    }
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct RecordTable {
     command: Option<Vec<String>>,
+    junit: Option<String>,
+    class_path: Option<String>,
+    main: Option<String>,
+    test: Option<String>,
     output: Option<PathBuf>,
     policy: Option<PolicyName>,
     seed: Option<u64>,
@@ -59,6 +82,19 @@ struct RecordTable {
     instrument: Option<Vec<String>>,
     exclude: Option<Vec<String>>,
     patience: Option<u64>,
+}
+
+impl RecordTable {
+    fn program(&self) -> ProgramArgs {
+        ProgramArgs {
+            junit: self.junit.clone(),
+            class_path: self.class_path.clone(),
+            main: self.main.clone(),
+            test: self.test.clone(),
+            command: self.command.clone().unwrap_or_default(),
+            directory: None,
+        }
+    }
 }
 
 /// A project's file, read; or an empty one if there is none.
@@ -132,7 +168,7 @@ impl Project {
         given.fill("out", &mut args.out, own.out.as_ref().map(|path| self.folder.join(path)));
         let sources = own.source.iter().flatten().map(|path| self.folder.join(path)).collect();
         given.fill("source", &mut args.source, own.source.as_ref().map(|_| sources));
-        self.fill_command(&mut args.command, &mut args.directory, own.command.as_ref());
+        self.fill_program(&mut args.program, own.program());
     }
 
     pub fn fill_compare(&self, args: &mut CompareArgs, given: Given<'_>) {
@@ -144,7 +180,7 @@ impl Project {
         given.fill("not_atomic", &mut args.not_atomic, own.not_atomic.clone());
         given.fill("instrument", &mut args.instrument, own.instrument.clone());
         given.fill("exclude", &mut args.exclude, own.exclude.clone());
-        self.fill_command(&mut args.command, &mut args.directory, own.command.as_ref());
+        self.fill_program(&mut args.program, own.program());
     }
 
     pub fn fill_record(&self, args: &mut RecordArgs, given: Given<'_>) {
@@ -158,19 +194,16 @@ impl Project {
         given.fill("instrument", &mut args.instrument, own.instrument.clone());
         given.fill("exclude", &mut args.exclude, own.exclude.clone());
         given.fill("patience", &mut args.patience, own.patience);
-        self.fill_command(&mut args.command, &mut args.directory, own.command.as_ref());
+        self.fill_program(&mut args.program, own.program());
     }
 
-    /// A command of the project runs in the project's folder; one of the command line where the user is.
-    fn fill_command(
-        &self,
-        command: &mut Vec<String>,
-        directory: &mut Option<PathBuf>,
-        own: Option<&Vec<String>>,
-    ) {
-        if let Some(own) = own.filter(|_| command.is_empty()) {
-            command.clone_from(own);
-            *directory = Some(self.folder.clone()).filter(|folder| !folder.as_os_str().is_empty());
+    /// A program of the project runs in the project's folder; one of the command line where the user is.
+    fn fill_program(&self, args: &mut ProgramArgs, own: ProgramArgs) {
+        let names_one = |args: &ProgramArgs| !args.command.is_empty() || args.junit.is_some();
+        if !names_one(args) && names_one(&own) {
+            let (main, test) = (args.main.take().or(own.main), args.test.take().or(own.test));
+            let folder = Some(self.folder.clone()).filter(|folder| !folder.as_os_str().is_empty());
+            *args = ProgramArgs { main, test, directory: folder, ..own };
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use untorn_jvm::config::{Config, ScopeConfig};
-use untorn_jvm::launch::Launch;
+use untorn_jvm::launch::{Launch, Start};
 use untorn_report::words::count;
 use untorn_trace::tables::RunMeta;
 
@@ -16,10 +16,16 @@ use crate::run::{self, Ended, Run, Surroundings};
 
 pub fn run(record: &Record) -> Result<u8> {
     let launch = Launch::prepare().map_err(|error| run::refused(&error))?;
-    let surroundings = Surroundings::at(record.directory.as_deref());
+    let surroundings = Surroundings::at(record.program.directory.as_deref());
     let config = agent_config(record, &surroundings, &launch);
     check_writable(&config.trace)?;
-    let done = run::run(&launch, &record.command, &config, &surroundings, &[])?;
+    let start = Start {
+        words: &record.program.command,
+        which: &record.program.which,
+        config: &config,
+        extra: &[],
+    };
+    let done = run::run(&launch, &start, &surroundings)?;
     if !record.quiet {
         console::tell(&summary(&config.trace, &done));
     }
@@ -51,7 +57,7 @@ fn check_writable(path: &Path) -> Result<()> {
 /// What the agent is told; all of it that a replay needs is kept in the trace.
 pub fn agent_config(record: &Record, surroundings: &Surroundings, launch: &Launch) -> Config {
     let mut meta = RunMeta {
-        command: record.command.clone(),
+        command: record.program.command.clone(),
         seed: Some(record.seed),
         front_end: "jvm".to_owned(),
         ..RunMeta::default()
@@ -60,6 +66,9 @@ pub fn agent_config(record: &Record, surroundings: &Surroundings, launch: &Launc
     put("directory", json!(surroundings.directory));
     put("environment", json!(surroundings.environment));
     put("policy", json!(record.policy));
+    if !record.program.which.is_any() {
+        put("which", json!(record.program.which));
+    }
     // Where threads may have been held.
     for (name, text) in [("plan", &record.plan), ("marks", &record.marks)] {
         if let Some(text) = text {
@@ -82,6 +91,7 @@ pub fn agent_config(record: &Record, surroundings: &Surroundings, launch: &Launc
         marks: record.marks.clone(),
         patience_ms: record.patience_ms,
         pin: record.pin,
+        tool_options: None,
     }
 }
 
@@ -96,7 +106,14 @@ pub fn config_of_trace(meta: &RunMeta, trace: &Path, launch: &Launch) -> Config 
     again.other.retain(|name, _| {
         matches!(
             name.as_str(),
-            "directory" | "environment" | "policy" | "quantum" | "scope" | "plan" | "marks"
+            "directory"
+                | "environment"
+                | "policy"
+                | "quantum"
+                | "scope"
+                | "plan"
+                | "marks"
+                | "which"
         )
     });
     Config {
@@ -112,6 +129,7 @@ pub fn config_of_trace(meta: &RunMeta, trace: &Path, launch: &Launch) -> Config 
         marks: text("marks"),
         patience_ms: 500,
         pin: true,
+        tool_options: None,
     }
 }
 

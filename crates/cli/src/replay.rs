@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use untorn_jvm::launch::Launch;
+use untorn_jvm::choose::Which;
+use untorn_jvm::launch::{Launch, Start};
 use untorn_jvm::{SCHEDULE, config::Config};
 use untorn_report::words::number;
 use untorn_trace::event::Event;
@@ -44,6 +45,7 @@ pub fn run(replay: &Replay) -> Result<u8> {
         ..config_of_trace(&meta.meta, &again, &launch)
     };
     let surroundings = surroundings_of(&meta.meta);
+    let which = meta.meta.other.get("which").cloned();
     let mut extra = Vec::new();
     if replay.debug {
         extra.push(format!(
@@ -51,7 +53,10 @@ pub fn run(replay: &Replay) -> Result<u8> {
             replay.port
         ));
     }
-    let done = run::run(&launch, &command, &config, &surroundings, &extra)?;
+    let which: Which =
+        which.and_then(|which| serde_json::from_value(which).ok()).unwrap_or_default();
+    let start = Start { words: &command, which: &which, config: &config, extra: &extra };
+    let done = run::run(&launch, &start, &surroundings)?;
     let new = Input::utr(&again);
     match compare(&old, &new)? {
         Compared::Same(events) => {

@@ -5,13 +5,14 @@ use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use untorn_jvm::DEADLOCK_EXIT;
-use untorn_jvm::config::Config;
-use untorn_jvm::launch::{Launch, LaunchError};
+use untorn_jvm::launch::{Launch, LaunchError, Start};
+use untorn_jvm::{DEADLOCK_EXIT, NO_TEST_EXIT};
 use untorn_report::words::number;
 
 use crate::console::{self, StatusLine};
 use crate::exit::{Failure, Result};
+use crate::jvms;
+use crate::program::is_junit;
 
 /// How the program ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,28 +35,36 @@ pub struct Run {
 }
 
 /// Starts the program and waits for its end.
-pub fn run(
-    launch: &Launch,
-    words: &[String],
-    config: &Config,
-    surroundings: &Surroundings,
-    extra: &[String],
-) -> Result<Run> {
-    let mut command = launch.command(words, config, extra).map_err(|error| refused(&error))?;
-    surroundings.apply(&mut command);
+pub fn run(launch: &Launch, start: &Start<'_>, surroundings: &Surroundings) -> Result<Run> {
+    let mut command = launch
+        .command(start, |command| surroundings.apply(command))
+        .map_err(|error| refused(&error))?;
     let begin = Instant::now();
-    let child = command
-        .stdin(Stdio::inherit())
-        .spawn()
-        .map_err(|error| Failure::run(format!("cannot start '{}': {error}", words[0])))?;
+    let child =
+        command.stdin(Stdio::inherit()).spawn().map_err(|error| not_started(start, &error))?;
     let status = watch(launch, child, begin)?;
+    if status.code() == Some(NO_TEST_EXIT) && is_junit(start.words) {
+        return Err(Failure::told());
+    }
+    let late = jvms::only_one(launch, start)?;
     let said = launch.progress();
-    let Some(said) = said else {
+    let Some(mut said) = said else {
         return Err(Failure::run("the JVM did not start with the agent, so nothing was recorded")
             .details([format!("it ended with {}", describe(ended(status)))])
             .way_out("Java 11 or newer is needed; `java -version` tells"));
     };
-    Ok(Run { ended: ended(status), elapsed: begin.elapsed(), notes: said.notes, fault: said.fault })
+    said.notes.extend(late);
+    let ended = if said.deadlock { Ended::Deadlock } else { ended(status) };
+    Ok(Run { ended, elapsed: begin.elapsed(), notes: said.notes, fault: said.fault })
+}
+
+/// The system did not start the command.
+pub fn not_started(start: &Start<'_>, error: &std::io::Error) -> Failure {
+    let name = &start.words[0];
+    if error.kind() == std::io::ErrorKind::NotFound {
+        return refused(&LaunchError::NotFound(name.clone()));
+    }
+    Failure::run(format!("cannot start '{name}': {error}"))
 }
 
 /// Waits for the end of the program and shows how far it is. Ctrl-C goes to the program, too; it ends, and its trace is
@@ -118,11 +127,13 @@ pub fn exit_code(ended: Ended) -> u8 {
 pub fn refused(error: &LaunchError) -> Failure {
     let text = error.to_string();
     match error {
-        LaunchError::NotJava(_) => Failure::input(text).way_out(
+        LaunchError::NoCommand => Failure::input(text).way_out(
             "write the command as you would start it: untorn record -- java -cp classes Main",
         ),
-        LaunchError::NoJava(_) => Failure::run(text)
+        LaunchError::NotFound(name) if name.ends_with("java") => Failure::run(text)
             .way_out("install a JDK (Debian: default-jdk-headless), or name it: /path/to/bin/java"),
+        LaunchError::NotFound(_) => Failure::run(text)
+            .way_out("name the command as your shell would find it, or by its path"),
         LaunchError::NoAgent(_) => Failure::run(text).way_out(
             "build it with `cargo build --release --workspace`, or set UNTORN_AGENT to its path",
         ),

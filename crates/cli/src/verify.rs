@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use untorn_chase::{Only, Outcome};
+use untorn_jvm::choose::Which;
 use untorn_jvm::config::ScopeConfig;
 use untorn_report::model::{Evidence, Finding, Report, Setting};
 use untorn_report::text::plain;
@@ -14,6 +15,7 @@ use crate::config::{Check, duration, initial_seed, source_roots, sources_of};
 use crate::console::{Console, Volume};
 use crate::exit::{Exit, Failure, Result};
 use crate::findings;
+use crate::program::Program;
 
 pub fn run(args: VerifyArgs) -> Result<Exit> {
     let report = findings::read_report(&args.report)?;
@@ -55,9 +57,24 @@ fn same_folder(out: &Path, report: &Path) -> bool {
 /// The same check as that of the report, for one violation only.
 fn check_of(args: VerifyArgs, report: &Report, evidence: &Evidence) -> Result<Check> {
     let facts = report.check.clone().unwrap_or_default();
-    let Setting { instrument, exclude, atomic, declared, all_methods, compositions, directory } =
-        facts.setting;
-    let is_new = !args.command.is_empty();
+    let Setting {
+        instrument,
+        exclude,
+        atomic,
+        declared,
+        all_methods,
+        compositions,
+        directory,
+        main,
+        test,
+    } = facts.setting;
+    let is_new = !args.program.command.is_empty() || args.program.junit.is_some();
+    let program = if is_new {
+        Program::new(args.program)?
+    } else {
+        let which = Which { main: args.program.main.or(main), test: args.program.test.or(test) };
+        Program { command: facts.command, which, directory: directory.map(PathBuf::from) }
+    };
     let field =
         if evidence.origin == "declared" { String::new() } else { evidence.variable.clone() };
     let blocks = if declared { BlocksName::Declared } else { BlocksName::All };
@@ -83,8 +100,7 @@ fn check_of(args: VerifyArgs, report: &Report, evidence: &Evidence) -> Result<Ch
         run_time: None,
         color: args.color,
         volume: Volume::of(args.quiet, args.verbose),
-        command: if is_new { args.command } else { facts.command },
-        directory: directory.map(PathBuf::from).filter(|_| !is_new),
+        program,
     })
 }
 

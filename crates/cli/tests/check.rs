@@ -215,8 +215,10 @@ fn a_class_that_does_not_exist_is_not_a_clean_program() {
 fn bad_arguments_say_the_way_out() {
     let time = run(&["check", "--time", "soon", "--", "java", "Main"]).with_code(2);
     assert!(time.stderr.contains("'soon' is not a time"), "{time}");
-    let command = run(&["check", "--", "ls"]).with_code(2);
-    assert!(command.stderr.contains("not a Java command"), "{command}");
+    let out = scratch("check-nothing");
+    let command = run(&["check", "--out", arg(&out), "--", "ls"]).with_code(2);
+    assert!(command.stderr.contains("'ls' started no Java program"), "{command}");
+    assert!(command.stderr.contains("what it printed: "), "{command}");
     let number = run(&["replay", "run.utr", "3"]).with_code(2);
     assert!(number.stderr.contains("a number goes with a report"), "{number}");
     let report = scratch("check-report").join("report.json");

@@ -44,6 +44,8 @@ fn help_and_version() {
     check("help-analyze", &["analyze", "--help"]);
     check("help-compose", &["compose", "--help"]);
     check("help-confirm", &["confirm", "--help"]);
+    check("help-check", &["check", "--help"]);
+    check("help-record", &["record", "--help"]);
     check("help-trace", &["trace", "--help"]);
     for command in ["info", "convert", "generate", "cut", "validate"] {
         check(&format!("help-trace-{command}"), &["trace", command, "--help"]);

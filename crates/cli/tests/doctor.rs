@@ -48,6 +48,7 @@ fn an_ordinary_program_is_seen_whole() {
 }
 
 #[test]
-fn what_is_not_java_is_refused() {
-    doctor(&["ls".to_owned()]).with_code(2).saying("'ls' is not a Java command");
+fn what_starts_no_java_program_is_refused() {
+    doctor(&["ls".to_owned()]).with_code(2).saying("'ls' started no Java program");
+    doctor(&[]).with_code(2).saying("which program?");
 }

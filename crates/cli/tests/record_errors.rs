@@ -28,12 +28,14 @@ fn untouched(trace: &Path) {
 }
 
 #[test]
-fn what_is_not_java_is_refused() {
+fn what_starts_no_java_program_is_refused() {
     let trace = old_trace("not-java");
-    for command in [&["true"][..], &["javac", "-version"], &["/bin/sh", "-c", "java"]] {
+    for command in [&["true"][..], &["javac", "-version"], &["/bin/sh", "-c", "java -version"]] {
         let refused = run(&[&["record", "-o", arg(&trace), "--"], command].concat());
-        refused.with_code(2).saying("is not a Java command").saying("untorn record -- java");
+        refused.with_code(2).saying("started no Java program").saying("untorn record -- java");
     }
+    let missing = run(&["record", "-o", arg(&trace), "--", "/no/such/script"]);
+    missing.with_code(3).saying("'/no/such/script' was not found").saying("by its path");
     run(&["record", "-o", arg(&trace), "--"]).with_code(2);
     run(&["record", "-o", arg(&trace)]).with_code(2);
     untouched(&trace);

@@ -4,17 +4,13 @@
 #[path = "support/java.rs"]
 mod java;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use java::{arg, run, scratch};
+use java::{Running, arg, libraries, recording, run, scratch, try_run};
 
 /// Where `./dev setup` has put the library and the compiled driver.
 fn home(name: &str) -> PathBuf {
-    let targets = std::env::var_os("UNTORN_TARGETS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/targets"),
-        PathBuf::from,
-    );
-    let home = targets.join(name);
+    let home = libraries().join(name);
     assert!(home.join("classes").is_dir(), "{} is missing: run `./dev setup`", home.display());
     home
 }
@@ -90,4 +86,31 @@ fn a_pool_makes_one_object_too_many() {
     // It looks for the key and counts what is missing, and adds because of either.
     let calls = "GenericKeyedObjectPool.addObject";
     tears("Pool2MinIdle", calls, "GenericKeyedObjectPool.ensureMinIdle", "idle 2");
+}
+
+/// Records a driver, by two policies: it prints what it prints without the recorder, and its runs replay.
+fn does_the_same(name: &str) {
+    let home = home(name);
+    let path = format!("{0}/classes:{0}/lib/*", home.display());
+    let command = ["java", "-cp", &path, name].map(str::to_owned);
+    let plain = try_run(&command).expect("it ends").with_code(0);
+    let folder = scratch(&format!("same-{name}"));
+    for policy in ["run-to-block", "random"] {
+        let trace = folder.join(format!("{policy}.utr"));
+        let options = ["--policy", policy, "--seed", "3"];
+        let recorded = Running::start(&mut recording(&trace, &options, &command)).finish();
+        assert_eq!(recorded.clone().with_code(0).stdout, plain.stdout, "{recorded}");
+        let again = run(&["replay", arg(&trace)]).with_code(0).saying("events exactly");
+        assert_eq!(again.stdout, plain.stdout);
+    }
+}
+
+#[test]
+fn kotlin_is_recorded_and_replayed() {
+    does_the_same("KotlinLazy");
+}
+
+#[test]
+fn scala_is_recorded_and_replayed() {
+    does_the_same("ScalaTrie");
 }

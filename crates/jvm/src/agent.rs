@@ -17,6 +17,7 @@ use untorn_schedule::{
 };
 
 use crate::buffers::Buffers;
+use crate::choose;
 use crate::config::Config;
 use crate::control::{Control, Core};
 use crate::instrument::Rewriter;
@@ -44,14 +45,16 @@ macro_rules! java_half {
     };
 }
 
-/// What rewritten classes call.
-const JAVA_HALF: [(&CStr, &[u8]); 6] = [
+/// What rewritten classes call, and what runs a test.
+const JAVA_HALF: [(&CStr, &[u8]); 8] = [
     java_half!("UntornProbe"),
     java_half!("UntornValues"),
     java_half!("UntornAtomics"),
     java_half!("UntornCollections"),
     java_half!("UntornLocks"),
     java_half!("UntornArrays"),
+    java_half!("UntornJUnit"),
+    java_half!("UntornJUnit$Result"),
 ];
 
 /// When the program's clock starts: the same moment in every run, or no two would be the same.
@@ -146,8 +149,17 @@ fn complain(why: &str) {
 }
 
 unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError> {
-    let path = options.and_then(|text| text.to_str().ok()).filter(|text| !text.is_empty());
-    let config = Config::read(&PathBuf::from(path.ok_or(LoadError::NoConfig)?))?;
+    let options = options.and_then(|text| text.to_str().ok()).filter(|text| !text.is_empty());
+    let path = options.ok_or(LoadError::NoConfig)?;
+    if let Some(path) = path.strip_prefix(choose::CHOOSE) {
+        // SAFETY: `vm` is the JVM that called.
+        unsafe { choose::enter(vm, path) };
+        return Ok(());
+    }
+    let config = Config::read(&PathBuf::from(path))?;
+    if let Some(options) = &config.tool_options {
+        choose::pass_on(options);
+    }
     // SAFETY: `vm` is the JVM that called.
     let jvmti = unsafe { Jvmti::new(vm) }?;
     let plan: Plan = match &config.plan {
@@ -466,6 +478,7 @@ pub unsafe extern "system" fn Java_java_lang_UntornProbe_init(env: *mut JNIEnv, 
         method(c"comeBack", c"()Z", come_back as *mut c_void),
         method(c"contended", c"(Ljava/lang/Object;II)V", contended as *mut c_void),
         method(c"notified", c"(IZI)V", notified as *mut c_void),
+        method(c"notifiedOutside", c"(Ljava/lang/Object;Z)V", notified_outside as *mut c_void),
         method(c"waitSite", c"(I)V", (wait_site as Int) as *mut c_void),
         method(c"hasJoined", c"(Ljava/lang/Thread;)V", has_joined as *mut c_void),
         method(c"rewriteLambda", c"([B)[B", rewrite_lambda as *mut c_void),
@@ -532,6 +545,15 @@ unsafe extern "system" fn notified(
     callback(env, |agent, jni| {
         agent.control.notified(jni, unsigned(lock), all != 0, unsigned(site));
     });
+}
+
+unsafe extern "system" fn notified_outside(
+    env: *mut JNIEnv,
+    _: jclass,
+    object: jobject,
+    all: jboolean,
+) {
+    callback(env, |agent, _| agent.control.notified_outside(object, all != 0));
 }
 
 unsafe extern "system" fn wait_site(env: *mut JNIEnv, _: jclass, site: jint) {

@@ -32,6 +32,9 @@ pub struct Config {
     pub patience_ms: u64,
     /// Keep controlled threads on one processor: hand-overs are several times faster there.
     pub pin: bool,
+    /// What `JAVA_TOOL_OPTIONS` is to be for JVMs that the program starts, if they are to be seen.
+    #[serde(default)]
+    pub tool_options: Option<String>,
 }
 
 /// Which classes are rewritten and how; patterns are class names with `*`, as in `com.acme.*`.
@@ -58,6 +61,8 @@ pub struct Progress {
     pub done: bool,
     /// Why the agent gave up control, if it did.
     pub fault: Option<String>,
+    /// The run ended because no thread could ever run again.
+    pub deadlock: bool,
     /// Words for a deadlock, a plan that could not be followed, a divergence.
     pub notes: Vec<String>,
 }

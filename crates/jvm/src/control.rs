@@ -286,8 +286,9 @@ impl Control {
                 self.kick(&mut core);
                 return;
             }
-            // A thread that is not ours may still help, unless the threads wait for each other.
-            if deadlock.certain || looks >= 10 {
+            // A thread that is not ours may still help, unless the threads wait for each other; and one that waits
+            // for a child process is woken when that ends, however long it takes.
+            if deadlock.certain || looks >= 10 && !outside::has_children() {
                 self.report_deadlock(jni, core, &deadlock);
                 return;
             }

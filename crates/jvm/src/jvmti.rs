@@ -93,6 +93,19 @@ impl Jvmti {
         ask!(self, SetEventNotificationMode, JVMTI_ENABLE, event, std::ptr::null_mut())
     }
 
+    /// A property of the system, as far as it is known before there is any Java code.
+    pub(crate) fn system_property(self, name: &CStr) -> Option<String> {
+        let mut text = std::ptr::null_mut();
+        ask!(self, GetSystemProperty, name.as_ptr(), &raw mut text).ok()?;
+        Some(self.take_text(text))
+    }
+
+    /// Gives the environment back; it must not be used any more.
+    pub(crate) fn dispose(self) {
+        // One that stays costs nothing.
+        let _ = ask!(self, DisposeEnvironment);
+    }
+
     /// Memory that the JVM takes over and frees.
     pub(crate) fn allocate(self, bytes: &[u8]) -> Result<*mut u8, JvmtiFault> {
         let mut memory: *mut u8 = std::ptr::null_mut();

@@ -6,18 +6,41 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::choose::{CHOOSE, Choice, Seen, Which, read_seen};
 use crate::config::{Config, Progress};
 
 /// The file name of the agent.
 pub const LIBRARY: &str = "libuntorn_jvm.so";
 
+/// The variable from which every JVM takes options.
+pub(crate) const TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
+
+/// What is to be started.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'a> {
+    /// A command. If it is not `java` itself, it starts it.
+    pub words: &'a [String],
+    pub which: &'a Which,
+    pub config: &'a Config,
+    /// Further options of the JVM.
+    pub extra: &'a [String],
+}
+
+impl Start<'_> {
+    /// Whether the JVM is started by somebody else.
+    pub fn is_behind(&self) -> bool {
+        let name = self.words.first().and_then(|word| Path::new(word).file_name());
+        name != Some(OsStr::new("java")) || !self.which.is_any()
+    }
+}
+
 /// Why a program cannot be started under the agent.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    #[error("'{0}' is not a Java command")]
-    NotJava(String),
+    #[error("there is no command")]
+    NoCommand,
     #[error("'{0}' was not found")]
-    NoJava(String),
+    NotFound(String),
     #[error("the agent, {LIBRARY}, was not found beside {}", .0.display())]
     NoAgent(PathBuf),
     #[error("cannot write {}: {reason}", path.display())]
@@ -62,32 +85,87 @@ impl Launch {
         }
     }
 
-    /// The command with the agent in it, and `extra` options of the JVM. The first word must be `java`.
+    /// The command with the agent in it. `surround` gives it its folder and its environment.
     pub fn command(
         &self,
-        words: &[String],
-        config: &Config,
-        extra: &[String],
+        start: &Start<'_>,
+        surround: impl FnOnce(&mut Command),
     ) -> Result<Command, LaunchError> {
-        let (java, arguments) =
-            words.split_first().ok_or_else(|| LaunchError::NotJava(String::new()))?;
-        if Path::new(java).file_name() != Some(OsStr::new("java")) {
-            return Err(LaunchError::NotJava(java.clone()));
+        let (name, arguments) = start.words.split_first().ok_or(LaunchError::NoCommand)?;
+        let mut command = Command::new(name);
+        surround(&mut command);
+        self.forget();
+        if start.is_behind() {
+            self.put_into_environment(start, &mut command)?;
+        } else {
+            let program = find_program(name).ok_or_else(|| LaunchError::NotFound(name.clone()))?;
+            let path = self.write_json("config.json", start.config)?;
+            let release = release_of(&program);
+            command.args(agent_options(&self.agent, &path, start.config, release));
+            command.args(start.extra);
         }
-        let Some(program) = find_program(java) else {
-            return Err(LaunchError::NoJava(java.clone()));
-        };
-        let text = serde_json::to_vec(config).unwrap_or_default();
-        let path = self.write("config.json", &text)?;
-        let mut option = OsString::from("-agentpath:");
-        option.push(&self.agent);
-        option.push("=");
-        option.push(path);
-        let mut command = Command::new(java);
-        command.arg(option).args(jvm_options(config, release_of(&program)));
-        command.args(extra).args(arguments);
+        command.args(arguments);
         at_fixed_addresses(&mut command);
         Ok(command)
+    }
+
+    /// What an earlier run left.
+    fn forget(&self) {
+        for path in [self.progress_file(), self.seen_file(), self.claim_file()] {
+            // Mostly there is none.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
+    fn seen_file(&self) -> PathBuf {
+        self.directory.join("seen")
+    }
+
+    fn claim_file(&self) -> PathBuf {
+        self.directory.join("claim")
+    }
+
+    fn write_json(
+        &self,
+        name: &str,
+        value: &impl serde::Serialize,
+    ) -> Result<PathBuf, LaunchError> {
+        self.write(name, &serde_json::to_vec(value).unwrap_or_default())
+    }
+
+    /// Every JVM below the command finds the agent in its environment, and chooses.
+    fn put_into_environment(
+        &self,
+        start: &Start<'_>,
+        command: &mut Command,
+    ) -> Result<(), LaunchError> {
+        let before = tool_options(command);
+        let path = self.directory.join("choice.json");
+        let agent = format!("-agentpath:{}={CHOOSE}{}", self.agent.display(), path.display());
+        // The JVM splits the variable at blanks that are not between quotes.
+        let agent =
+            if agent.contains(char::is_whitespace) { format!("\"{agent}\"") } else { agent };
+        let options = before.iter().chain([&agent]).cloned().collect::<Vec<_>>().join(" ");
+        command.env(TOOL_OPTIONS, &options);
+        let mut config = start.config.clone();
+        // If nobody says which JVM is meant, one that the program itself starts counts, too.
+        config.tool_options = start.which.is_any().then_some(options);
+        let choice = Choice {
+            which: start.which.clone(),
+            config: self.write_json("config.json", &config)?,
+            agent: self.agent.clone(),
+            extra: start.extra.to_vec(),
+            tool_options: before,
+            seen: self.seen_file(),
+            claim: self.claim_file(),
+        };
+        self.write_json("choice.json", &choice)?;
+        Ok(())
+    }
+
+    /// The JVMs that ran a program below the command, if it was not `java` itself.
+    pub fn seen(&self) -> Vec<Seen> {
+        read_seen(&self.seen_file())
     }
 
     /// What the agent last said; `None` if it said nothing.
@@ -123,6 +201,31 @@ fn at_fixed_addresses(command: &mut Command) {
     };
     // SAFETY: the closure makes system calls and nothing else.
     unsafe { command.pre_exec(fix) };
+}
+
+/// The options of a JVM under the agent.
+pub(crate) fn agent_options(
+    agent: &Path,
+    config_file: &Path,
+    config: &Config,
+    release: Option<u32>,
+) -> Vec<OsString> {
+    let mut option = OsString::from("-agentpath:");
+    option.push(agent);
+    option.push("=");
+    option.push(config_file);
+    let others = jvm_options(config, release).into_iter().map(OsString::from);
+    std::iter::once(option).chain(others).collect()
+}
+
+/// What a command has in that variable.
+fn tool_options(command: &Command) -> Option<String> {
+    let set = command.get_envs().find(|(name, _)| *name == OsStr::new(TOOL_OPTIONS));
+    let value = match set {
+        Some((_, value)) => value.map(OsStr::to_owned),
+        None => std::env::var_os(TOOL_OPTIONS),
+    };
+    value.and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty())
 }
 
 fn jvm_options(config: &Config, release: Option<u32>) -> Vec<String> {

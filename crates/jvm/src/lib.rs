@@ -10,6 +10,7 @@
 
 mod agent;
 pub mod buffers;
+pub mod choose;
 pub mod classes;
 pub mod config;
 mod control;
@@ -32,3 +33,9 @@ mod watchdog;
 pub use agent::{Agent_OnLoad, EPOCH_MILLIS, Java_java_lang_UntornProbe_init};
 pub use control::DEADLOCK_EXIT;
 pub use recorder::SCHEDULE;
+
+/// The class that runs a JUnit test; every JVM with the agent has it.
+pub const JUNIT_MAIN: &str = "java.lang.UntornJUnit";
+
+/// What [`JUNIT_MAIN`] says when there is no test to run.
+pub const NO_TEST_EXIT: i32 = 87;

@@ -45,6 +45,7 @@ struct State {
 struct Said {
     fault: Option<String>,
     notes: Vec<String>,
+    deadlock: bool,
     ending: Option<Ending>,
     done: bool,
 }
@@ -84,6 +85,11 @@ impl Recorder {
         self.said().notes.push(words);
     }
 
+    pub(crate) fn deadlock(&self, words: String) {
+        self.said().deadlock = true;
+        self.note(words);
+    }
+
     /// No more buffers come: waits until the trace is written.
     pub(crate) fn close(&self, buffers: &Buffers, ending: Option<Ending>) {
         if let Some(ending) = ending {
@@ -105,6 +111,7 @@ impl Recorder {
             switches,
             done: said.done,
             fault: said.fault.clone(),
+            deadlock: said.deadlock,
             notes: said.notes.clone(),
         }
     }

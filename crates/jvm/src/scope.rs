@@ -73,6 +73,19 @@ const MACHINERY: &[&str] = &[
 /// Told where they are called: their own accesses would tell everything twice.
 const TOLD_BY_CALLERS: &[&str] = &["java/util/concurrent/atomic/*", "java/util/concurrent/locks/*"];
 
+/// What runs tests is not what they test.
+const TEST_FRAMEWORKS: &[&str] = &[
+    "junit/framework/*",
+    "junit/runner/*",
+    "org/apache/maven/surefire/*",
+    "org/apiguardian/*",
+    "org/gradle/*",
+    "org/hamcrest/*",
+    "org/junit/*",
+    "org/opentest4j/*",
+    "worker/org/gradle/*",
+];
+
 /// Loaders that the JDK brings along belong to it even though they are not the boot loader.
 const PLATFORM: &[&str] = &["java/*", "javax/*", "jdk/*", "sun/*", "com/sun/*"];
 
@@ -122,7 +135,10 @@ impl Scope {
         }
         let wanted = self.instrument.iter().any(|pattern| pattern.matches(name));
         match origin {
-            Origin::Elsewhere if !any(PLATFORM, name) => Depth::Application,
+            Origin::Elsewhere if wanted && !any(PLATFORM, name) => Depth::Application,
+            Origin::Elsewhere if !any(PLATFORM, name) && !any(TEST_FRAMEWORKS, name) => {
+                Depth::Application
+            }
             _ if wanted || any(COLLECTIONS, name) => Depth::Accesses,
             _ => Depth::Locks,
         }
@@ -156,7 +172,8 @@ impl Pattern {
     }
 }
 
-fn matches(pattern: &str, name: &str) -> bool {
+/// Whether a pattern, in which `*` stands for anything, fits a name.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or("");
     let Some(mut rest) = name.strip_prefix(first) else { return false };
@@ -193,13 +210,15 @@ mod tests {
     fn the_application_is_told_in_full_and_the_jdk_by_its_locks() {
         let scope = Scope::new(&ScopeConfig {
             exclude: vec!["com.acme.gen.*".to_owned()],
-            instrument: vec!["java.util.concurrent.*".to_owned()],
+            instrument: vec!["java.util.concurrent.*".to_owned(), "org.hamcrest.*".to_owned()],
             atomic: vec!["com.acme.Bank.transfer".to_owned()],
             ..ScopeConfig::default()
         });
         let depth = |name| scope.depth(name, Origin::Elsewhere);
         assert_eq!(depth("com/acme/Bank"), Depth::Application);
         assert_eq!(depth("com/acme/gen/Parser"), Depth::Locks);
+        assert_eq!(depth("org/junit/runner/JUnitCore"), Depth::Locks);
+        assert_eq!(depth("org/hamcrest/Matcher"), Depth::Application);
         assert_eq!(scope.depth("java/util/HashMap", Origin::Boot), Depth::Accesses);
         assert_eq!(scope.depth("java/util/concurrent/Phaser", Origin::Boot), Depth::Accesses);
         assert_eq!(scope.depth("java/io/PrintStream", Origin::Boot), Depth::Locks);

@@ -74,6 +74,11 @@ pub struct Setting {
     pub all_methods: bool,
     /// Calls that look meant to be one step were looked for.
     pub compositions: bool,
+    /// Which of the JVMs that the command started was meant, by its main class or jar, or by a test.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub main: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
     /// Where the program ran, if that was another folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{BlocksName, StrategyName};
+use super::{BlocksName, ProgramArgs, StrategyName};
 use crate::console::Color;
 
 #[derive(Args, Debug)]
@@ -20,7 +20,9 @@ Examples:
   untorn check -- java -cp classes Bank
   untorn check --time 5m --atomic 'com.acme.*.transfer' -- java -jar app.jar
   untorn check --blocks declared -- java -cp classes Bank
-  untorn check --compositions -- java -cp 'classes:lib/*' com.acme.Main")]
+  untorn check --compositions -- java -cp 'classes:lib/*' com.acme.Main
+  untorn check --junit com.acme.BankTest -cp 'classes:tests:lib/*'
+  untorn check --test BankTest -- mvn -o -q test")]
 pub struct CheckArgs {
     /// Time for all runs together, such as 30s, 5m or 1h
     #[arg(long, value_name = "TIME", default_value = "60s")]
@@ -122,11 +124,6 @@ pub struct CheckArgs {
     #[arg(long, short)]
     pub verbose: bool,
 
-    /// The program, as it is started without untorn [default: that of untorn.toml]
-    #[arg(last = true, value_name = "COMMAND")]
-    pub command: Vec<String>,
-
-    /// Where it runs; the current folder if there is none.
-    #[arg(skip)]
-    pub directory: Option<PathBuf>,
+    #[command(flatten)]
+    pub program: ProgramArgs,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
-use super::BlocksName;
+use super::{BlocksName, ProgramArgs};
 use crate::console::Color;
 
 #[derive(Args, Debug)]
@@ -72,13 +72,8 @@ pub struct CompareArgs {
     #[arg(long, short)]
     pub quiet: bool,
 
-    /// The program, as it is started without untorn [default: that of untorn.toml]
-    #[arg(last = true, value_name = "COMMAND")]
-    pub command: Vec<String>,
-
-    /// Where it runs; the current folder if there is none.
-    #[arg(skip)]
-    pub directory: Option<PathBuf>,
+    #[command(flatten)]
+    pub program: ProgramArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, ValueEnum, Deserialize)]

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
+use super::ProgramArgs;
+
 #[derive(Args, Debug)]
 #[command(after_help = "\
 The exit code is that of the program. Untorn's own failures are 2 (bad usage) and 3 (could not run); a
@@ -14,6 +16,7 @@ Examples:
   untorn record -- java -cp classes Bank
   untorn record -o torn.utr --policy random --seed 7 -- java -jar app.jar
   untorn record --plan bank.plan -- java -cp classes Bank
+  untorn record --main 'com.acme.*' -- ./run.sh
   untorn record --atomic 'com.acme.*.transfer' --instrument 'java.util.concurrent.*' -- java -cp app Main
 
 A plan has a step a line, THREAD @ PLACE [read|write|acquire|release] [#N]:
@@ -68,13 +71,8 @@ pub struct RecordArgs {
     #[arg(long, short)]
     pub quiet: bool,
 
-    /// The program, as you would start it [default: that of untorn.toml]
-    #[arg(last = true, value_name = "COMMAND")]
-    pub command: Vec<String>,
-
-    /// Where it runs; the current folder if there is none.
-    #[arg(skip)]
-    pub directory: Option<PathBuf>,
+    #[command(flatten)]
+    pub program: ProgramArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Deserialize)]
@@ -102,7 +100,6 @@ does; what is found out is printed behind it. The exit code is 0 if the agent at
 Example:
   untorn doctor -- java -cp classes Bank")]
 pub struct DoctorArgs {
-    /// The program, as you would start it
-    #[arg(last = true, required = true, value_name = "COMMAND")]
-    pub command: Vec<String>,
+    #[command(flatten)]
+    pub program: ProgramArgs,
 }

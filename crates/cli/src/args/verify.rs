@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::ProgramArgs;
 use crate::console::Color;
 
 #[derive(Args, Debug)]
@@ -68,7 +69,6 @@ pub struct VerifyArgs {
     #[arg(long, short)]
     pub verbose: bool,
 
-    /// The program, if it is not started as it was
-    #[arg(last = true, value_name = "COMMAND")]
-    pub command: Vec<String>,
+    #[command(flatten)]
+    pub program: ProgramArgs,
 }

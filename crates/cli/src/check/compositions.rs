@@ -19,9 +19,17 @@ const LEAST_SCORE: i32 = 0;
 
 /// Reads the class path of the command; what is found goes into what the chase and the agent are told.
 pub fn look_for(check: &mut Check, console: &mut Console) -> Result<()> {
-    let path = class_path(&check.command, check.directory.as_deref());
+    let program = &check.program;
+    let is_java = program.command.first().is_some_and(|word| Path::new(word).ends_with("java"));
+    if !is_java {
+        return Err(Failure::input(
+            "where a script or a build tool takes its classes from is not known",
+        )
+        .way_out("start the program with java itself, or leave --compositions out"));
+    }
+    let path = class_path(&program.command, program.directory.as_deref());
     let archives = read(&path)?;
-    let home = jdk_of(&check.command).or_else(Jdk::home).ok_or_else(|| {
+    let home = jdk_of(&program.command).or_else(Jdk::home).ok_or_else(|| {
         Failure::input("no JDK was found, and without its classes little can be told")
             .way_out("set JAVA_HOME")
     })?;

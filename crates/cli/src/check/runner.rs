@@ -5,22 +5,28 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal};
+use rustix::process::Signal;
 use serde_json::Value;
 use untorn_chase::{Ended, Followed, How, Ran, Runner, RunnerError};
-use untorn_jvm::launch::Launch;
-use untorn_jvm::{DEADLOCK_EXIT, SCHEDULE};
+use untorn_jvm::config::Config;
+use untorn_jvm::launch::{Launch, Start};
+use untorn_jvm::{DEADLOCK_EXIT, NO_TEST_EXIT, SCHEDULE};
 use untorn_schedule::Schedule;
 use untorn_trace::formats::utr;
 
+use super::noise;
 use crate::config::{Check, Record};
-use crate::exit::Failure;
+use crate::exit::{Failure, PREFIX};
 use crate::reading::last_meta;
 use crate::record::agent_config;
-use crate::run::{Surroundings, refused};
+use crate::run::{Surroundings, not_started, refused};
+use crate::{jvms, processes};
 
 /// Time for a program that was asked to end.
 const FAREWELL: Duration = Duration::from_secs(5);
+
+/// How often it is looked whether a program has ended.
+const TICK: Duration = Duration::from_millis(5);
 
 /// Output that is kept of one run; more is no help to anybody.
 const MOST_OUTPUT: u64 = 1 << 20;
@@ -36,6 +42,11 @@ impl JvmRunner {
         let workers: Result<Vec<Worker>, Failure> =
             (1..=jobs).map(|number| Worker::new(check, folder, number)).collect();
         Ok(Self { workers: workers? })
+    }
+
+    /// Why a run could not be made, with its exit code.
+    pub fn failure(&mut self) -> Option<Failure> {
+        self.workers.iter_mut().find_map(|worker| worker.failure.take())
     }
 }
 
@@ -70,6 +81,8 @@ struct Worker {
     /// A run may take this long. The first one sets the measure for the others.
     patience: Duration,
     output: [PathBuf; 2],
+    /// Why the last run could not be made.
+    failure: Option<Failure>,
 }
 
 impl Worker {
@@ -87,33 +100,30 @@ impl Worker {
             // Several on one processor would be slower than none at all.
             pin: check.options.jobs <= 1,
             quiet: true,
-            command: check.command.clone(),
-            directory: check.directory.clone(),
+            program: check.program.clone(),
         };
         let suffix = if number == 1 { String::new() } else { format!("-{number}") };
         let output = ["stdout", "stderr"].map(|name| folder.join(format!("{name}{suffix}.txt")));
         let patience = check.run_time.unwrap_or(Duration::from_secs(600));
-        let surroundings = Surroundings::at(check.directory.as_deref());
+        let surroundings = Surroundings::at(check.program.directory.as_deref());
         // A command that cannot be started is told at once, and as what it is.
         let config = agent_config(&record, &surroundings, &launch);
-        launch.command(&record.command, &config, &[]).map_err(|error| refused(&error))?;
-        Ok(Self { launch, surroundings, record, patience, output })
+        launch.command(&start(&record, &config), |_| ()).map_err(|error| refused(&error))?;
+        Ok(Self { launch, surroundings, record, patience, output, failure: None })
     }
 
-    fn start(&self) -> Result<Child, Failure> {
-        let config = agent_config(&self.record, &self.surroundings, &self.launch);
+    fn start(&self, config: &Config) -> Result<Child, Failure> {
+        let start = start(&self.record, config);
         let mut command = self
             .launch
-            .command(&self.record.command, &config, &[])
+            .command(&start, |command| self.surroundings.apply(command))
             .map_err(|error| refused(&error))?;
-        self.surroundings.apply(&mut command);
         let file = |path: &PathBuf| {
             File::create(path)
                 .map_err(|error| Failure::run(format!("cannot write {}: {error}", path.display())))
         };
         command.stdin(Stdio::null()).stdout(file(&self.output[0])?).stderr(file(&self.output[1])?);
-        let name = &self.record.command[0];
-        command.spawn().map_err(|error| Failure::run(format!("cannot start '{name}': {error}")))
+        command.spawn().map_err(|error| not_started(&start, &error))
     }
 
     /// Waits for the end of the program, and makes it end when it takes too long.
@@ -122,31 +132,65 @@ impl Worker {
             return Ok(ended);
         }
         // A JVM that is asked to end does so in order, and the trace is whole.
-        let _ = rustix::process::kill_process(Pid::from_child(&child), Signal::TERM);
-        if await_end(&mut child, FAREWELL)?.is_none() {
-            // Whether it has just ended by itself makes no difference.
-            let _ = child.kill();
-            let _ = child.wait();
+        let all = processes::tree(&child);
+        processes::signal(&all, Signal::TERM);
+        let begin = Instant::now();
+        // A script is gone at once; its JVM still has to close the trace.
+        while begin.elapsed() < FAREWELL && processes::any_is_alive(&all) {
+            await_end(&mut child, TICK)?;
         }
+        processes::signal(&all, Signal::KILL);
+        // Whether it has just ended by itself makes no difference.
+        let _ = child.wait();
         Ok(Ended::TimedOut)
     }
 
     fn run_once(&mut self, trace: &Path) -> Result<Ran, Failure> {
         self.record.out = trace.to_owned();
+        let config = agent_config(&self.record, &self.surroundings, &self.launch);
         let begin = Instant::now();
-        let ended = self.wait(self.start()?)?;
+        let ended = self.wait(self.start(&config)?)?;
         // A run that is steered may be much slower than one that is not, but not for ever.
         let measure = (begin.elapsed() * 20).max(Duration::from_secs(20));
         self.patience = self.patience.min(measure);
-        let [stdout, stderr] = [self.kept(0), self.kept(1)];
-        if self.launch.progress().is_none() {
-            let said = String::from_utf8_lossy(&stderr);
-            return Err(Failure::run(
-                "the JVM did not start with the agent, so nothing was recorded",
-            )
-            .details(said.lines().take(8).map(str::to_owned))
-            .way_out("Java 11 or newer is needed; `java -version` tells"));
+        let [mut stdout, stderr] = [self.kept(0), self.kept(1)];
+        let start = start(&self.record, &config);
+        if start.is_behind() {
+            stdout = noise::without(&stdout);
         }
+        let ended = self.ending(ended, &start, &stderr)?;
+        self.ran(trace, ended, [stdout, stderr])
+    }
+
+    /// How the program ended by the agent's word; an error if it is not the one that was meant.
+    fn ending(&self, ended: Ended, start: &Start<'_>, stderr: &[u8]) -> Result<Ended, Failure> {
+        let output = String::from_utf8_lossy(stderr);
+        if ended == Ended::Exit(NO_TEST_EXIT) && self.record.program.is_junit() {
+            return Err(no_test(&output));
+        }
+        if ended != Ended::TimedOut {
+            jvms::only_one(&self.launch, start).map_err(|failure| {
+                failure.details([format!("what it printed: {}", self.output[0].display())])
+            })?;
+        }
+        match self.launch.progress() {
+            Some(said) if said.deadlock => Ok(Ended::Deadlock),
+            Some(_) => Ok(ended),
+            None => {
+                Err(Failure::run("the JVM did not start with the agent, so nothing was recorded")
+                    .details(output.lines().take(8).map(str::to_owned))
+                    .way_out("Java 11 or newer is needed; `java -version` tells"))
+            }
+        }
+    }
+
+    /// What is left of the run.
+    fn ran(
+        &self,
+        trace: &Path,
+        ended: Ended,
+        [stdout, stderr]: [Vec<u8>; 2],
+    ) -> Result<Ran, Failure> {
         let said = last_meta(trace)
             .map_err(|error| Failure::run(format!("the trace cannot be read: {error}")))?;
         let get = |name: &str| said.meta.other.get(name).and_then(Value::as_u64).unwrap_or(0);
@@ -185,9 +229,21 @@ impl Worker {
     }
 }
 
+fn start<'a>(record: &'a Record, config: &'a Config) -> Start<'a> {
+    let (words, which) = (&record.program.command, &record.program.which);
+    Start { words, which, config, extra: &[] }
+}
+
+/// What the class that runs tests has printed, as an error of our own.
+fn no_test(said: &str) -> Failure {
+    let mut lines = said.lines().skip_while(|line| !line.starts_with(PREFIX));
+    let what = lines.next().and_then(|line| line.strip_prefix(PREFIX)).unwrap_or("no such test");
+    let more = lines.take_while(|line| line.starts_with(' ')).map(|line| line.trim().to_owned());
+    Failure::input(what).details(more)
+}
+
 /// How the program ended, if it did within that time.
 fn await_end(child: &mut Child, patience: Duration) -> Result<Option<Ended>, Failure> {
-    const TICK: Duration = Duration::from_millis(5);
     let begin = Instant::now();
     loop {
         match child.try_wait() {
@@ -254,6 +310,10 @@ impl Worker {
                 (self.record.plan, self.record.marks) = (Some(text), None);
             }
         }
-        self.run_once(trace).map_err(|failure| RunnerError(failure.to_string()))
+        self.run_once(trace).map_err(|failure| {
+            let error = RunnerError(failure.to_string());
+            self.failure = Some(failure);
+            error
+        })
     }
 }

@@ -11,7 +11,7 @@ use crate::console::{Color, Volume};
 use crate::exit::Result;
 use crate::files::is_dash;
 use crate::methods;
-use crate::project::need_command;
+use crate::program::Program;
 
 #[derive(Debug)]
 pub struct Compare {
@@ -20,15 +20,14 @@ pub struct Compare {
     pub json: Option<PathBuf>,
     pub color: Color,
     pub volume: Volume,
-    pub command: Vec<String>,
-    directory: Option<PathBuf>,
+    pub program: Program,
     pub options: untorn_chase::Options,
     scope: ScopeConfig,
 }
 
 impl Compare {
     pub fn new(args: CompareArgs) -> Result<Self> {
-        need_command(&args.command)?;
+        let program = Program::new(args.program)?;
         let mut methods = Vec::new();
         for &name in if args.with.is_empty() { StrategyName::value_variants() } else { &args.with }
         {
@@ -56,8 +55,7 @@ impl Compare {
             json: args.json,
             color: args.color,
             volume: if args.quiet || machine { Volume::Quiet } else { Volume::Normal },
-            command: args.command,
-            directory: args.directory,
+            program,
             options,
             scope: ScopeConfig { instrument, exclude, atomic, ..ScopeConfig::default() },
         })
@@ -75,8 +73,7 @@ impl Compare {
             run_time: None,
             color: self.color,
             volume: Volume::Quiet,
-            command: self.command.clone(),
-            directory: self.directory.clone(),
+            program: self.program.clone(),
         }
     }
 }

@@ -51,6 +51,11 @@ pub fn java(classes: &Path, main: &str) -> Vec<String> {
 /// Compiles sources, each with the name of its file. They are compiled once for all processes of tests: the folder
 /// is named after its sources, and takes its place when it is complete.
 pub fn compile(name: &str, sources: &[(String, String)]) -> PathBuf {
+    compile_with(name, sources, "")
+}
+
+/// The same, with libraries.
+pub fn compile_with(name: &str, sources: &[(String, String)], class_path: &str) -> PathBuf {
     let mut hasher = DefaultHasher::new();
     sources.hash(&mut hasher);
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("java");
@@ -65,6 +70,7 @@ pub fn compile(name: &str, sources: &[(String, String)]) -> PathBuf {
     std::fs::create_dir_all(&to).expect("a folder for classes");
     let mut javac = Command::new(tool("javac"));
     javac.args(["-encoding", "UTF-8", "-g:source,lines", "-d"]).arg(&to);
+    javac.args(["-cp", class_path]);
     for (file, source) in sources {
         std::fs::write(from.join(file), source).expect("a source is written");
         javac.arg(from.join(file));
@@ -88,6 +94,21 @@ pub fn compile(name: &str, sources: &[(String, String)]) -> PathBuf {
 /// Compiles one source.
 pub fn compile_one(file: &str, source: &str) -> PathBuf {
     compile(file.trim_end_matches(".java"), &[(file.to_owned(), source.to_owned())])
+}
+
+/// Where `./dev setup` puts libraries, and the drivers over them.
+pub fn libraries() -> PathBuf {
+    std::env::var_os("UNTORN_TARGETS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/targets"),
+        PathBuf::from,
+    )
+}
+
+/// A library and what it needs, as a class path.
+pub fn library(name: &str) -> String {
+    let folder = libraries().join(name).join("lib");
+    assert!(folder.is_dir(), "{} is missing: run `./dev setup`", folder.display());
+    format!("{}/*", folder.display())
 }
 
 // ---- the examples ----
@@ -278,6 +299,12 @@ impl Running {
         Self { what, pid, shared, deadline: Instant::now() + LIMIT }
     }
 
+    /// Gives it another limit of time: it starts many JVMs.
+    pub fn within(mut self, limit: Duration) -> Self {
+        self.deadline = Instant::now() + limit;
+        self
+    }
+
     /// Waits until something is true of the process; an error if it takes too long.
     fn until(&self, done: impl Fn(&State) -> bool) -> Result<MutexGuard<'_, State>, String> {
         let left = self.deadline.saturating_duration_since(Instant::now());
@@ -287,7 +314,7 @@ impl Running {
             let said = self.ended(&state);
             drop(state);
             self.kill_group();
-            return Err(format!("HANGS: killed after {} s\n{said}", LIMIT.as_secs()));
+            return Err(format!("HANGS: killed\n{said}"));
         }
         Ok(state)
     }

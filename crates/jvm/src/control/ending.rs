@@ -121,7 +121,7 @@ impl Control {
             let frames = self.jvmti.stack(slot.thread.0);
             words.extend(frames.into_iter().take(8).map(|frame| format!("      at {frame}")));
         }
-        self.recorder.note(words.join("\n"));
+        self.recorder.deadlock(words.join("\n"));
         self.on.store(false, Ordering::Release);
         self.finish_core(Some(jni), &mut core);
         let (threads, turns) = (core.slots.len() as u32, core.scheduler.outcome().turns);

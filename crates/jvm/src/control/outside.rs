@@ -1,6 +1,7 @@
 //! Threads that lose the token where we cannot see them: foreign monitors, files, sockets.
 
-use untorn_schedule::{Blocker, Reason, ThreadId};
+use jvmti_bindings::sys::jni::jobject;
+use untorn_schedule::{Blocker, LockKey, Reason, ThreadId};
 
 use super::{Control, Core, Resumed, busy, me};
 use crate::jni::Jni;
@@ -17,6 +18,24 @@ impl Control {
         core.tally.contended += 1;
         self.account(jni, &mut core, me);
         self.leave(jni, &mut core, me);
+    }
+
+    /// A thread that is not ours notified. Who waits in the scheduler hears of it only from us.
+    pub(crate) fn notified_outside(&self, object: jobject, all: bool) {
+        if !self.is_on() || me().is_some() {
+            return;
+        }
+        let mut core = self.core();
+        let waits = |thread| {
+            matches!(core.scheduler.blocked_on(ThreadId(thread)), Some(Blocker::Wait { .. }))
+        };
+        if core.over || !(0..core.slots.len() as u32).any(waits) {
+            return;
+        }
+        // Only now: identities count up as they are asked for, and those of others must not depend on this.
+        let lock = self.jvmti.identity(object);
+        core.scheduler.notify(LockKey(lock.into()), all);
+        self.kick(&mut core);
     }
 
     /// Takes the token from a thread that goes on, or stays blocked, without it.
@@ -78,4 +97,11 @@ pub(crate) struct Pulse {
     pub(crate) tid: i32,
     turns: u64,
     counted: usize,
+}
+
+/// Whether a process that this one has started still runs.
+pub(super) fn has_children() -> bool {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    lists.into_iter().any(|list| !list.trim().is_empty())
 }

@@ -20,6 +20,8 @@ enum Special {
     Halt,
 }
 
+const SUREFIRE_MAP: &str = "org/apache/maven/surefire/api/util/internal/ImmutableMap";
+
 const SPECIAL: &[(&str, &str, &str, Special)] = &[
     ("java/lang/ClassLoader", "loadClass", "(Ljava/lang/String;)", Special::Machinery),
     ("java/lang/invoke/MethodHandleNatives", "linkCallSite", "", Special::Machinery),
@@ -29,6 +31,12 @@ const SPECIAL: &[(&str, &str, &str, Special)] = &[
     ("java/lang/invoke/MethodHandleNatives", "findMethodHandleType", "", Special::Machinery),
     ("java/lang/invoke/MethodType", "makeImpl", "", Special::Machinery),
     ("java/lang/invoke/VarForm", "resolveMemberName", "", Special::Machinery),
+    // Archives are remembered by name and by the time at which their file was written.
+    ("jdk/internal/loader/URLClassPath", "getLoader", "", Special::Machinery),
+    ("java/util/zip/ZipFile$Source", "get", "", Special::Machinery),
+    ("java/util/zip/ZipFile$Source", "release", "", Special::Machinery),
+    // Maven's half in the JVM of a test puts properties into a set, with names of files that are new in each run.
+    (SUREFIRE_MAP, "entrySet", "", Special::Machinery),
     ("sun/launcher/LauncherHelper", "checkAndLoadMain", "", Special::Launcher),
     ("java/lang/Thread", "join", "(J)V", Special::Join),
     ("java/lang/Thread", "exit", "()V", Special::Machinery),

@@ -178,11 +178,13 @@ public final class UntornProbe {
     public static void notify(Object object, int site) {
         object.notify(); // throws if the monitor is not ours, and wakes threads that are not controlled
         if (here()) notified(System.identityHashCode(object), false, site);
+        else if (ready) notifiedOutside(object, false);
     }
 
     public static void notifyAll(Object object, int site) {
         object.notifyAll();
         if (here()) notified(System.identityHashCode(object), true, site);
+        else if (ready) notifiedOutside(object, true);
     }
 
     /** In place of {@code object.wait(…)}: the native method behind it asks the scheduler and wants to know the place. */
@@ -440,6 +442,9 @@ public final class UntornProbe {
     private static native void contended(Object object, int id, int site);
 
     private static native void notified(int id, boolean all, int site);
+
+    /** A thread without the token notified: perhaps one of the JDK's, which says that a child process has ended. */
+    private static native void notifiedOutside(Object object, boolean all);
 
     private static native void waitSite(int site);
 

@@ -1,0 +1,69 @@
+//! A command that starts JVMs of its own: was there one that is meant, and only one?
+
+use untorn_jvm::choose::{Seen, Which};
+use untorn_jvm::launch::{Launch, Start};
+use untorn_report::text::plain;
+use untorn_report::words::count;
+
+use crate::exit::{Failure, Result};
+
+/// JVMs listed in an error.
+const LISTED: usize = 12;
+
+/// Letters of a command line that are shown.
+const SHOWN: usize = 100;
+
+/// Insists that the JVM that was recorded is the one that is meant. Says so if others are meant as well.
+pub fn only_one(launch: &Launch, start: &Start<'_>) -> Result<Option<String>> {
+    if !start.is_behind() {
+        return Ok(None);
+    }
+    let seen = launch.seen();
+    let meant = seen.iter().filter(|one| one.meant).count();
+    match (meant, start.which.is_any()) {
+        (1, _) => Ok(None),
+        (0, true) => Err(Failure::input(format!("'{}' started no Java program", start.words[0]))
+            .way_out(
+                "write a command that starts one with `java`, waits for it and leaves it JAVA_TOOL_OPTIONS; or start it directly: untorn record -- java -cp classes Main",
+            )),
+        (0, false) => Err(Failure::input(format!("no JVM is meant by {}", words(start.which)))
+            .details(list(&seen))
+            .way_out("the pattern is compared with the main class or jar, and with all of the line; * is any text")),
+        (_, true) => Err(Failure::input(format!(
+            "{} ran: which one is meant?",
+            count(seen.len() as u64, "JVM")
+        ))
+        .details(list(&seen))
+        .way_out("choose with --main and its main class or jar, as in --main 'com.acme.*'; with --test and the test class, if Maven runs it")),
+        (_, false) => Ok(Some(format!(
+            "NOTE: {} are meant by {}; only the first was recorded",
+            count(meant as u64, "JVM"),
+            words(start.which)
+        ))),
+    }
+}
+
+fn words(which: &Which) -> String {
+    let option = |name: &str, pattern: &Option<String>| {
+        pattern.as_ref().map(|pattern| format!("--{name} '{pattern}'"))
+    };
+    let given = [option("main", &which.main), option("test", &which.test)];
+    given.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// The JVMs, each with the beginning of its command.
+fn list(seen: &[Seen]) -> Vec<String> {
+    let line = |one: &Seen| {
+        let command = plain(&one.command);
+        let beginning: String = command.chars().take(SHOWN).collect();
+        let more = if beginning.len() < command.len() { "…" } else { "" };
+        format!("seen: {beginning}{more}")
+    };
+    let mut lines: Vec<String> = seen.iter().take(LISTED).map(line).collect();
+    match seen.len() {
+        0 => lines.push("seen: none".to_owned()),
+        all if all > LISTED => lines.push(format!("and {} more", all - LISTED)),
+        _ => {}
+    }
+    lines
+}

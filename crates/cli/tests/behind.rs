@@ -136,7 +136,9 @@ fn options_of_the_user_stay() {
         script.display()
     );
     std::fs::write(&outer, words).expect("a script is written");
-    let done = Running::start(Command::new("sh").arg(&outer)).finish().with_code(0);
+    let mut start = Command::new("sh");
+    start.arg(&outer).env("UNTORN_AGENT", java::agent());
+    let done = Running::start(&mut start).finish().with_code(0);
     assert_eq!(done.stdout, "yes-Dmine=yes\n");
 }
 

@@ -418,7 +418,7 @@ pub fn untorn(args: &[&str]) -> Command {
 }
 
 /// The agent beside the executable. A build of single packages leaves an old one there, so the newest counts.
-fn agent() -> PathBuf {
+pub fn agent() -> PathBuf {
     let beside = Path::new(env!("CARGO_BIN_EXE_untorn")).parent().expect("a folder");
     let places = [beside.join("deps"), beside.to_owned()];
     let found = places.iter().map(|place| place.join("libuntorn_jvm.so"));

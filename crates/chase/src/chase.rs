@@ -27,9 +27,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use untorn_predict::Deadline;
+use untorn_predict::lock_valid::Verdict;
+
 use crate::effects::Normal;
 use crate::evidence::{Left, Run};
 use crate::inversion::{self, Inversion};
+use crate::prophet::Prophet;
 use crate::runner::{Ended, How, Ran, Runner};
 use crate::steer;
 use crate::strategy::Strategy;
@@ -37,7 +41,7 @@ use crate::target::{Key, Order, Target, Unreached};
 use crate::verify::Values;
 
 pub use options::{Only, Options, Shard};
-pub use outcome::{ChaseError, Deadlock, Finding, News, Outcome};
+pub use outcome::{ChaseError, Deadlock, Finding, News, Outcome, Unsearched};
 
 /// The policies that undirected runs take in turn.
 const EXPLORERS: [&str; 3] = ["pos", "random", "pct"];
@@ -211,6 +215,11 @@ impl<'a> Chase<'a> {
             || (self.outcome.runs > 0 && self.begin.elapsed() >= time)
     }
 
+    /// When nobody waits any more.
+    fn deadline(&self) -> Deadline {
+        self.begin.checked_add(self.options.time).map_or(Deadline::NEVER, Deadline::at)
+    }
+
     /// The target that was tried least, the likeliest of them first; one with nothing but guesses last.
     fn next_target(
         &self,
@@ -248,7 +257,14 @@ impl<'a> Chase<'a> {
             Order::Simulated(schedule) | Order::Locks(schedule) => {
                 steer::plan(run, &lead, &schedule.plan())
             }
-            Order::None => steer::bare_plan(run, &lead.goal.events),
+            Order::Guess => match Prophet::guess(&run.history, &lead.goal) {
+                Verdict::Feasible(schedule) => steer::plan(run, &lead, &schedule.plan()),
+                Verdict::Undecided(_) => steer::bare_plan(run, &lead.goal.events),
+                Verdict::Infeasible => {
+                    self.targets[index].last.get_or_insert(Unreached::Infeasible);
+                    return None;
+                }
+            },
         };
         let Some(plan) = plan else {
             self.targets[index].last = Some(Unreached::NoPlaces);
@@ -332,7 +348,8 @@ impl<'a> Chase<'a> {
 
     fn finish(mut self) -> Outcome {
         let tried_all = |target: &Target| {
-            target.leads.is_empty() || target.attempts >= self.options.per_candidate
+            let is_empty = target.leads.is_empty() && !target.is_cut;
+            is_empty || target.attempts >= self.options.per_candidate
         };
         let shard = self.options.shard;
         let mine = |target: &&Target| target.is_mine(shard);

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_predict::candidates::{self, Candidate, Limits, Objects, PairCandidate, Sources, Spot};
-use untorn_predict::{At, BlockId, Facts, Goal, History, Origin};
+use untorn_predict::{At, BlockId, Deadline, Facts, Goal, History, Origin};
 use untorn_trace::formats::open::{Input, OpenOptions, open};
 use untorn_trace::{BATCH, Event, Op, SiteId, Tables, VarId};
 
+use crate::chase::Unsearched;
 use crate::places;
 use crate::runner::{How, Ran};
 use crate::target::{Key, Shape};
@@ -137,12 +138,23 @@ impl Run {
         self.sites.get(key).copied()
     }
 
-    /// What might be torn, judging by this run.
-    pub(crate) fn suspects(&self, sources: Sources) -> Vec<Suspect> {
-        let facts = Facts::new(&self.history);
-        let found = candidates::find_in(&facts, sources, Limits::default(), &self.objects);
+    /// What might be torn, judging by this run; and what nobody looked at.
+    pub(crate) fn suspects(
+        &self,
+        facts: &Facts<'_>,
+        sources: Sources,
+        deadline: Deadline,
+    ) -> (Vec<Suspect>, Unsearched) {
+        let limits = Limits { deadline, ..Limits::default() };
+        let found = candidates::find_in(facts, sources, limits, &self.objects);
+        let unsearched = Unsearched {
+            variables: found.unseen_vars,
+            accesses: found.untried_pairs.unseen,
+            combinations: found.left_out + found.untried_pairs.left_out,
+        };
         let ones = found.candidates.into_iter().filter_map(|one| self.one(one));
-        ones.chain(found.pairs.into_iter().filter_map(|pair| self.two(pair))).collect()
+        let twos = found.pairs.into_iter().filter_map(|pair| self.two(pair));
+        (ones.chain(twos).collect(), unsearched)
     }
 
     fn one(&self, candidate: Candidate) -> Option<Suspect> {

@@ -19,7 +19,9 @@ mod stuck;
 mod target;
 mod verify;
 
-pub use chase::{Chase, ChaseError, Deadlock, Finding, News, Only, Options, Outcome, Shard};
+pub use chase::{
+    Chase, ChaseError, Deadlock, Finding, News, Only, Options, Outcome, Shard, Unsearched,
+};
 pub use effects::Effect;
 pub use evidence::{EvidenceError, Run};
 pub use runner::{Ended, Followed, How, Ran, Runner, RunnerError};

@@ -22,7 +22,7 @@ impl Chase<'_> {
     pub(super) fn look(&mut self, run: &Run, made_for: Option<usize>) -> bool {
         let accesses = Accesses::new(run, self.targets.iter().map(|target| &target.key));
         let refuted = self.refuted(run);
-        let effects = self.normal.compare(&run.ran);
+        let (effects, deadline) = (self.normal.compare(&run.ran), self.deadline());
         let (mut is_evidence, mut is_normal) = (false, true);
         for index in 0..self.targets.len() {
             let key = self.targets[index].key.clone();
@@ -30,6 +30,12 @@ impl Chase<'_> {
                 key.origin == Origin::Declared && refuted.contains(&key.block)
             });
             if !counts || !self.is_worth_judging(index, made_for) {
+                continue;
+            }
+            // The run that was on its way when time ended is judged for what it was made for.
+            if deadline.is_over() && made_for != Some(index) {
+                self.targets[index].is_cut = true;
+                is_normal = false;
                 continue;
             }
             let Some(instance) = accesses.find(&key) else { continue };

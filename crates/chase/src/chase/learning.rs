@@ -1,13 +1,18 @@
 //! What a run teaches: candidates, orders that lead to them, what normal runs look like.
 
+use std::time::Instant;
+
 use untorn_check::block_filter::BlockFilter;
-use untorn_predict::Facts;
 use untorn_predict::simulation::Knowledge;
+use untorn_predict::{Deadline, Facts};
 
 use super::Chase;
 use crate::evidence::{Run, Suspect};
 use crate::prophet::Prophet;
 use crate::target::{Key, Target};
+
+/// The part of the time left that one run may take to be learned from: on long runs there would be none left for others.
+const SHARE: u32 = 3;
 
 /// Runs whose traces stay in memory.
 const MOST_KEPT: usize = 8;
@@ -15,10 +20,14 @@ const MOST_KEPT: usize = 8;
 impl Chase<'_> {
     /// Adds the run's candidates, with what can be tried. Gives the number of new ones.
     pub(super) fn learn(&mut self, run: &Run, made_for: Option<usize>) -> usize {
-        let suspects = run.suspects(self.options.sources);
+        let left = self.options.time.saturating_sub(self.begin.elapsed());
+        let deadline =
+            Instant::now().checked_add(left / SHARE).map_or(Deadline::NEVER, Deadline::at);
         let facts = Facts::new(&run.history);
+        let (suspects, unsearched) = run.suspects(&facts, self.options.sources, deadline);
+        self.outcome.unsearched += unsearched;
         let knowledge = Knowledge::of(&run.history);
-        let mut prophet = Prophet::new(&facts, &knowledge, self.options.strategy.clone());
+        let mut prophet = Prophet::new(&facts, &knowledge, self.options.strategy.clone(), deadline);
         let plans = self.options.strategy.plans_from(run.number);
         let counts = BlockFilter::new(&[], &self.options.not_atomic);
         let before = self.targets.len();
@@ -39,7 +48,9 @@ impl Chase<'_> {
             });
             self.targets[index].instances += suspect.instances;
             // Orders cost time, which nobody has to follow them once it is over.
-            if plans && !self.is_over() && !self.is_settled(&self.targets[index]) {
+            if self.is_over() || deadline.is_over() {
+                self.targets[index].is_cut = true;
+            } else if plans && !self.is_settled(&self.targets[index]) {
                 let (run, is_own) = (self.kept.len(), made_for == Some(index));
                 self.targets[index].learn(&mut prophet, run, suspect.goals, is_own);
             }

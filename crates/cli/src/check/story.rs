@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use untorn_chase::{Effect, Finding, How, Key, News, Outcome, Unreached, Values};
+use untorn_chase::{Effect, Finding, How, Key, News, Outcome, Unreached, Unsearched, Values};
 use untorn_predict::Origin;
 use untorn_report as report;
 use untorn_report::model::Evidence;
@@ -253,6 +253,19 @@ fn unreached(outcome: &Outcome, check: &Check, console: &mut Console) -> Result<
     }
 }
 
+/// Where nobody looked for candidates, in words.
+pub fn unsearched(outcome: &Outcome) -> Vec<String> {
+    let Unsearched { variables, accesses, combinations } = outcome.unsearched;
+    let late = "not looked at for candidates: time was over (--time)";
+    let parts = [
+        (variables, "shared variable", late),
+        (accesses, "access", late),
+        (combinations, "combination", "of places not looked at: too many, or too late"),
+    ];
+    let some = parts.into_iter().filter(|&(number, ..)| number > 0);
+    some.map(|(number, thing, why)| format!("{} {why}", count(number, thing))).collect()
+}
+
 /// What nobody looked at.
 fn limits(outcome: &Outcome, console: &mut Console) -> Result<()> {
     if outcome.threads < 2 {
@@ -280,6 +293,9 @@ fn limits(outcome: &Outcome, console: &mut Console) -> Result<()> {
             "  NOTE: {} behind the first of each run were not looked at (--events)\n",
             count(outcome.left_out, "event")
         ))?;
+    }
+    for words in unsearched(outcome) {
+        console.say(&format!("  NOTE: {words}\n"))?;
     }
     for words in outcome.unseen.iter().take(MOST_NAMED) {
         console.say(&format!("  NOTE: {}\n", plain(words)))?;

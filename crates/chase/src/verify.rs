@@ -7,7 +7,7 @@
 use untorn_check::{Block, Cycle, Edge, Step, Transaction, Violation, Why};
 use untorn_confirm::{Options, Reason, Verdict, Window, confirm};
 use untorn_predict::{At, BlockId, Origin, Pattern};
-use untorn_trace::{Event, EventIdx, LabelId, Op, VarId};
+use untorn_trace::{Access, Event, EventIdx, LabelId, Op, VarId};
 
 use crate::effects::Effect;
 use crate::evidence::Run;
@@ -17,6 +17,9 @@ use crate::target::{Key, Shape};
 
 /// Traces longer than this are judged by the window around the instance.
 const MOST_EVENTS: usize = 4_000_000;
+
+/// Events before a write among which what it copies is looked for.
+const NEAR: usize = 16;
 
 /// What the values say.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,18 +48,21 @@ pub struct Judged {
     pub cycle: Violation,
     /// An update was lost, or something is visible.
     pub is_harmful: bool,
+    /// It was torn by accesses that are made for others to come between: see [`is_open`].
+    pub is_open: bool,
     /// The block around what came between, whether or not it counts in `events`.
     pub intruder: Option<LabelId>,
 }
 
 impl Judged {
-    /// Whether it is called a violation. A declared block that was torn is one. That other code was meant to be
-    /// atomic is only inferred: then the values must prove the harm. Of a lost update they do. Reading twice,
-    /// or showing others a value and then another one, is what polling, flags and hand-made locks do
-    /// on purpose: there something must be visible as well.
+    /// Whether it is called a violation. A declared block that was torn is one, unless by accesses that are open to
+    /// others. That other code was meant to be atomic is only inferred: then the values must prove the harm. Of a lost
+    /// update they do. Reading twice, or showing others a value and then another one, is what polling, flags and
+    /// hand-made locks do on purpose: there something must be visible as well.
     pub fn is_violation(&self, key: &Key) -> bool {
         let by_values = matches!(self.values, Values::NotAtomic { .. });
-        key.origin == Origin::Declared || (by_values && self.is_harmful)
+        let is_meant = key.origin == Origin::Declared && !self.is_open;
+        is_meant || (by_values && self.is_harmful)
     }
 
     /// How much it proves: more is better.
@@ -76,7 +82,19 @@ pub(crate) fn may_be_violation(
     instance: &Instance,
     effects: &[Effect],
 ) -> bool {
-    key.origin == Origin::Declared || !effects.is_empty() || is_lost_update(run, key, instance)
+    let is_meant = key.origin == Origin::Declared && !is_open(run, instance);
+    is_meant || !effects.is_empty() || is_lost_update(run, key, instance)
+}
+
+/// Whether every access is of a volatile variable, an atomic one or a concurrent collection. Who makes a variable
+/// volatile and changes it in sections of a lock lets others look at it, and change it, without the lock: the section
+/// keeps its plain variables together, not these.
+fn is_open(run: &Run, instance: &Instance) -> bool {
+    let is_plain = |at: At| match run.history.event(at).op {
+        Op::Read { access, .. } | Op::Write { access, .. } => access == Access::Plain,
+        _ => true,
+    };
+    !instance.all().into_iter().any(is_plain)
 }
 
 /// A write that rests on a value that was no longer there. Who looked once more before it wrote knew what it
@@ -89,7 +107,24 @@ fn is_lost_update(run: &Run, key: &Key, instance: &Instance) -> bool {
     let reads = history.reads(var);
     let from = reads.partition_point(|&at| at < intruder);
     let mut between = reads[from..].iter().take_while(|&&at| at < write);
-    is_kind && !between.any(|&at| history.event(at).thread == thread)
+    let knew = between.any(|&at| history.event(at).thread == thread);
+    is_kind && !knew && !is_copy(run, instance.own)
+}
+
+/// Whether a volatile variable was overwritten by what another one held: it keeps a copy of that one, and the write rests
+/// on what that one held, not on the value that is no longer there.
+fn is_copy(run: &Run, [first, write]: [At; 2]) -> bool {
+    let history = &run.history;
+    let Op::Write { var, access: Access::Volatile, .. } = history.event(write).op else {
+        return false;
+    };
+    let value = history.event(write).value();
+    let before = std::iter::successors(history.previous(write), |&at| history.previous(at));
+    let accesses = before.take_while(|&at| at > first).take(NEAR);
+    let mut reads = accesses.filter(|&at| {
+        matches!(history.event(at).op, Op::Read { var: of, access: Access::Volatile, .. } if of != var)
+    });
+    value.is_some() && reads.next().is_some_and(|at| history.event(at).value() == value)
 }
 
 pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, effects: &[Effect]) -> Judged {
@@ -111,7 +146,8 @@ pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, effects: &[Effect
     let intruder = run.block_around_both(instance.other);
     Judged {
         values,
-        is_harmful: may_be_violation(run, key, instance, effects),
+        is_harmful: !effects.is_empty() || is_lost_update(run, key, instance),
+        is_open: is_open(run, instance),
         effects: effects.to_vec(),
         ended: run.ran.ended,
         events,

@@ -22,6 +22,7 @@ use crate::control::{Control, Core};
 use crate::instrument::Rewriter;
 use crate::jni::{Jni, java_bool};
 use crate::jvmti::{Jvmti, JvmtiFault};
+use crate::launch::take_config;
 use crate::locks::LockWords;
 use crate::natives::{Originals, unsigned};
 use crate::plans::PlanSites;
@@ -147,7 +148,8 @@ fn complain(why: &str) {
 
 unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError> {
     let path = options.and_then(|text| text.to_str().ok()).filter(|text| !text.is_empty());
-    let config = Config::read(&PathBuf::from(path.ok_or(LoadError::NoConfig)?))?;
+    let path = path.map(PathBuf::from).or_else(take_config);
+    let config = Config::read(&path.ok_or(LoadError::NoConfig)?)?;
     // SAFETY: `vm` is the JVM that called.
     let jvmti = unsafe { Jvmti::new(vm) }?;
     let plan: Plan = match &config.plan {

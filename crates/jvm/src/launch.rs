@@ -11,6 +11,10 @@ use crate::config::{Config, Progress};
 /// The file name of the agent.
 pub const LIBRARY: &str = "libuntorn_jvm.so";
 
+/// The variable of the environment by which the agent finds its configuration. The program can look at the options of
+/// its JVM, and they shall be the same in every run; the agent removes the variable before the program begins.
+const CONFIG_VARIABLE: &str = "UNTORN_CONFIG";
+
 /// Why a program cannot be started under the agent.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
@@ -81,10 +85,11 @@ impl Launch {
         let path = self.write("config.json", &text)?;
         let mut option = OsString::from("-agentpath:");
         option.push(&self.agent);
-        option.push("=");
-        option.push(path);
         let mut command = Command::new(java);
-        command.arg(option).args(jvm_options(config, release_of(&program)));
+        command
+            .env(CONFIG_VARIABLE, path)
+            .arg(option)
+            .args(jvm_options(config, release_of(&program)));
         command.args(extra).args(arguments);
         at_fixed_addresses(&mut command);
         Ok(command)
@@ -102,6 +107,16 @@ impl Drop for Launch {
         // Left-overs in the directory for temporary files do no harm.
         let _ = std::fs::remove_dir_all(&self.directory);
     }
+}
+
+/// In the agent: the configuration that the launcher left in the environment. It is taken out, so that the program
+/// sees the same environment in every run.
+#[expect(unsafe_code, reason = "the environment of the whole process changes")]
+pub(crate) fn take_config() -> Option<PathBuf> {
+    let path = std::env::var_os(CONFIG_VARIABLE)?;
+    // SAFETY: the JVM loads agents before it starts threads of its own; the thread that started it waits for it.
+    unsafe { std::env::remove_var(CONFIG_VARIABLE) };
+    Some(PathBuf::from(path))
 }
 
 /// The verifier of old class files loads classes in an order that depends on where the JVM lies in memory, and with the
@@ -130,6 +145,9 @@ fn jvm_options(config: &Config, release: Option<u32>) -> Vec<String> {
         // Identities of objects become small numbers in the order in which they are asked for.
         "-XX:+UnlockExperimentalVMOptions".to_owned(),
         "-XX:hashCode=3".to_owned(),
+        // The compiler would make chains of calls of a string builder into something of its own, without our probes, and
+        // when it does so differs from run to run.
+        "-XX:-OptimizeStringConcat".to_owned(),
         // Probes make methods longer; the JVM would no longer compile the longest.
         "-XX:-DontCompileHugeMethods".to_owned(),
     ];

@@ -320,12 +320,18 @@ impl<'a> Chase<'a> {
             let why = followed.released.clone().unwrap_or_else(|| "the program ended".to_owned());
             self.targets[index].last = Some(Unreached::NotFollowed(why));
         }
+        // Without a single run that was looked at there is nothing to say.
+        let is_late = self.outcome.runs > 1 && self.deadline().is_over();
+        self.outcome.unsearched.runs += u32::from(is_late);
+        if is_late && target.is_none() && ran.ended != Ended::Deadlock {
+            return Ok(minimise::forget(trace));
+        }
         let run = self.load(request.how, ran, trace)?;
         self.outcome.events += run.history.len() as u64 + run.left_out;
         self.outcome.left_out += run.left_out;
         self.outcome.threads = self.outcome.threads.max(run.history.thread_count());
         self.outcome.is_seen |= self.is_about(&run);
-        let new = self.learn(&run, target);
+        let new = if is_late { 0 } else { self.learn(&run, target) };
         (self.watch)(News::Ran { run: &run, new });
         for inversion in inversion::find(&run).into_iter().filter(|_| self.options.only.is_none()) {
             if self.inverted.insert(inversion.places.clone()) {

@@ -148,6 +148,7 @@ impl Run {
         let limits = Limits { deadline, ..Limits::default() };
         let found = candidates::find_in(facts, sources, limits, &self.objects);
         let unsearched = Unsearched {
+            runs: 0,
             variables: found.unseen_vars,
             accesses: found.untried_pairs.unseen,
             combinations: found.left_out + found.untried_pairs.left_out,

@@ -70,6 +70,11 @@ impl Judged {
         let by_values = matches!(self.values, Values::NotAtomic { .. });
         2 * u8::from(by_values) + u8::from(!self.effects.is_empty())
     }
+
+    /// How much a run with these effects can prove.
+    pub(crate) fn most_weight(effects: &[Effect]) -> u8 {
+        2 + u8::from(!effects.is_empty())
+    }
 }
 
 /// A block by what it is called.
@@ -82,8 +87,12 @@ pub(crate) fn may_be_violation(
     instance: &Instance,
     effects: &[Effect],
 ) -> bool {
-    let is_meant = key.origin == Origin::Declared && !is_open(run, instance);
-    is_meant || !effects.is_empty() || is_lost_update(run, key, instance)
+    is_meant(run, key, instance) || !effects.is_empty() || is_lost_update(run, key, instance)
+}
+
+/// Whether the block is meant to be atomic as far as this instance is concerned: torn, it is a violation.
+pub(crate) fn is_meant(run: &Run, key: &Key, instance: &Instance) -> bool {
+    key.origin == Origin::Declared && !is_open(run, instance)
 }
 
 /// Whether every access is of a volatile variable, an atomic one or a concurrent collection. Who makes a variable

@@ -3,13 +3,14 @@
 use untorn_predict::Origin;
 
 use super::{Chase, Deadlock, Finding, News};
+use crate::effects::Effect;
 use crate::evidence::Run;
 use crate::instance::{Accesses, Instance};
 use crate::runner::Ended;
 use crate::steer;
 use crate::stuck::Stuck;
 use crate::target::{Key, Shape, Unreached};
-use crate::verify::{Judged, judge, may_be_violation};
+use crate::verify::{Judged, is_meant, judge, may_be_violation};
 
 /// A target that happened so often without harm is not judged in every run.
 const OFTEN_HARMLESS: u32 = 12;
@@ -39,6 +40,10 @@ impl Chase<'_> {
                 continue;
             }
             let Some(instance) = accesses.find(&key) else { continue };
+            if is_meant(run, &key, &instance) && self.adds_nothing(&key, &effects) {
+                (is_normal, self.targets[index].done) = (false, true);
+                continue;
+            }
             let judged = may_be_violation(run, &key, &instance, &effects)
                 .then(|| judge(run, &key, &instance, &effects))
                 .filter(|judged| judged.is_violation(&key));
@@ -57,6 +62,17 @@ impl Chase<'_> {
             self.normal.learn(&run.ran);
         }
         is_evidence
+    }
+
+    /// Whether a violation has been proved as well as this run could prove it: then one more is counted, and not judged.
+    fn adds_nothing(&mut self, key: &Key, effects: &[Effect]) -> bool {
+        let most = Judged::most_weight(effects);
+        let mut findings = self.outcome.findings.iter_mut();
+        let known = findings.find(|found| found.key.concern() == key.concern());
+        let known = known.filter(|found| found.judged.weight() >= most);
+        let is_one = matches!(key.shape, Shape::One(_)) && known.is_some();
+        known.into_iter().filter(|_| is_one).for_each(|found| found.alike += 1);
+        is_one
     }
 
     /// Two blocks that access two variables tear each other: one finding says it all.

@@ -27,7 +27,8 @@ impl Chase<'_> {
         let (suspects, unsearched) = run.suspects(&facts, self.options.sources, deadline);
         self.outcome.unsearched += unsearched;
         let knowledge = Knowledge::of(&run.history);
-        let mut prophet = Prophet::new(&facts, &knowledge, self.options.strategy.clone(), deadline);
+        // It costs as much as the run is long, and often nobody asks it anything.
+        let mut prophet = None;
         let plans = self.options.strategy.plans_from(run.number);
         let counts = BlockFilter::new(&[], &self.options.not_atomic);
         let before = self.targets.len();
@@ -52,7 +53,10 @@ impl Chase<'_> {
                 self.targets[index].is_cut = true;
             } else if plans && !self.is_settled(&self.targets[index]) {
                 let (run, is_own) = (self.kept.len(), made_for == Some(index));
-                self.targets[index].learn(&mut prophet, run, suspect.goals, is_own);
+                let strategy = || self.options.strategy.clone();
+                let prophet = prophet
+                    .get_or_insert_with(|| Prophet::new(&facts, &knowledge, strategy(), deadline));
+                self.targets[index].learn(prophet, run, suspect.goals, is_own);
             }
         }
         self.targets.len() - before

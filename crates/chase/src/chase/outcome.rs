@@ -83,6 +83,8 @@ pub struct Deadlock {
 /// What of the runs nobody looked at for candidates, because time was over or it was too much.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Unsearched {
+    /// Runs that ended when time was over.
+    pub runs: u32,
     /// Shared variables.
     pub variables: u64,
     /// Accesses of two variables of one object.
@@ -93,6 +95,7 @@ pub struct Unsearched {
 
 impl std::ops::AddAssign for Unsearched {
     fn add_assign(&mut self, other: Self) {
+        self.runs += other.runs;
         self.variables += other.variables;
         self.accesses += other.accesses;
         self.combinations += other.combinations;

@@ -255,9 +255,10 @@ fn unreached(outcome: &Outcome, check: &Check, console: &mut Console) -> Result<
 
 /// Where nobody looked for candidates, in words.
 pub fn unsearched(outcome: &Outcome) -> Vec<String> {
-    let Unsearched { variables, accesses, combinations } = outcome.unsearched;
+    let Unsearched { runs, variables, accesses, combinations } = outcome.unsearched;
     let late = "not looked at for candidates: time was over (--time)";
     let parts = [
+        (runs.into(), "run", late),
         (variables, "shared variable", late),
         (accesses, "access", late),
         (combinations, "combination", "of places not looked at: too many, or too late"),

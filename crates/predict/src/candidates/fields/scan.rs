@@ -115,12 +115,19 @@ pub(super) fn all(
             _ => None,
         })
     };
+    // Once it is over it stays so: what is not added here is not asked for below.
+    let is_late = |number: usize| number.is_multiple_of(LOOK) && deadline.is_over();
     if sources == Sources::All {
-        accesses().for_each(|(at, var, ..)| scan.forward.add(facts, blocks, (at, var)));
+        for (number, (at, var, ..)) in accesses().enumerate() {
+            if is_late(number) {
+                break;
+            }
+            scan.forward.add(facts, blocks, (at, var));
+        }
     }
     let (mut unseen, mut is_over) = (0, false);
     for (number, (at, var, writes, object)) in accesses().enumerate() {
-        is_over = is_over || (number.is_multiple_of(LOOK) && deadline.is_over());
+        is_over = is_over || is_late(number);
         if is_over {
             unseen += 1;
         } else {

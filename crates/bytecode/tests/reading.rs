@@ -50,8 +50,7 @@ fn intrinsics_are_known_by_their_annotation() {
     let class = ClassFile::parse(found.bytes).expect("well-formed");
     let is_intrinsic = |name: &str, descriptor: &str| {
         let mut methods = class.methods().iter();
-        let is_it =
-            |method: &&_| Method::name(method) == name && method.descriptor() == descriptor;
+        let is_it = |method: &&_| Method::name(method) == name && method.descriptor() == descriptor;
         methods.find(is_it).expect("a method").is_intrinsic(class.pool())
     };
     let copy = "([Ljava/lang/Object;ILjava/lang/Class;)[Ljava/lang/Object;";

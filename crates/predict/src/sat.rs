@@ -16,8 +16,8 @@
 //!    within a window.
 //!
 //! Promise: plans are plans, `Infeasible` is a proof, and `Undecided` is said when neither was found
-//! within the budget. A budget counts decisions, so the same question has the same answer
-//! everywhere.
+//! within the budget. A budget counts decisions, nodes and clauses, so the same question has the same
+//! answer everywhere, unless who asks sets a deadline.
 
 mod acyclic;
 mod encode;

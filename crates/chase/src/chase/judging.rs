@@ -67,12 +67,12 @@ impl Chase<'_> {
     /// Whether a violation has been proved as well as this run could prove it: then one more is counted, and not judged.
     fn adds_nothing(&mut self, key: &Key, effects: &[Effect]) -> bool {
         let most = Judged::most_weight(effects);
-        let mut findings = self.outcome.findings.iter_mut();
+        let is_one = matches!(key.shape, Shape::One(_));
+        let mut findings = self.outcome.findings.iter_mut().filter(|_| is_one);
         let known = findings.find(|found| found.key.concern() == key.concern());
-        let known = known.filter(|found| found.judged.weight() >= most);
-        let is_one = matches!(key.shape, Shape::One(_)) && known.is_some();
-        known.into_iter().filter(|_| is_one).for_each(|found| found.alike += 1);
-        is_one
+        let Some(found) = known.filter(|found| found.judged.weight() >= most) else { return false };
+        found.alike += 1;
+        true
     }
 
     /// Two blocks that access two variables tear each other: one finding says it all.

@@ -1,6 +1,6 @@
 //! What a run teaches: candidates, orders that lead to them, what normal runs look like.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use untorn_check::block_filter::BlockFilter;
 use untorn_predict::simulation::Knowledge;
@@ -14,6 +14,9 @@ use crate::target::{Key, Target};
 /// The part of the time left that one run may take to be learned from: on long runs there would be none left for others.
 const SHARE: u32 = 3;
 
+/// The part of the whole time that the first run may take in any case.
+const LEAST: u32 = 10;
+
 /// Runs whose traces stay in memory.
 const MOST_KEPT: usize = 8;
 
@@ -21,8 +24,10 @@ impl Chase<'_> {
     /// Adds the run's candidates, with what can be tried. Gives the number of new ones.
     pub(super) fn learn(&mut self, run: &Run, made_for: Option<usize>) -> usize {
         let left = self.options.time.saturating_sub(self.begin.elapsed());
-        let deadline =
-            Instant::now().checked_add(left / SHARE).map_or(Deadline::NEVER, Deadline::at);
+        // If the first run took all the time there is, nothing would ever be looked at.
+        let least = if run.number == 1 { self.options.time / LEAST } else { Duration::ZERO };
+        let share = (left / SHARE).max(least);
+        let deadline = Instant::now().checked_add(share).map_or(Deadline::NEVER, Deadline::at);
         let facts = Facts::new(&run.history);
         let (suspects, unsearched) = run.suspects(&facts, self.options.sources, deadline);
         self.outcome.unsearched += unsearched;

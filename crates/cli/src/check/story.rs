@@ -224,7 +224,9 @@ fn verdict(outcome: &Outcome) -> String {
     let torn = count(outcome.findings.len() as u64, "violation");
     let stuck = count(outcome.deadlocked.len() as u64, "deadlock");
     match (outcome.findings.len(), outcome.deadlocked.len(), outcome.candidates) {
-        (0, 0, 0) => "nothing that could be torn was seen".to_owned(),
+        (0, 0, 0) if outcome.unsearched == Unsearched::default() => {
+            "nothing that could be torn was seen".to_owned()
+        }
         (0, 0, _) => "no violation found".to_owned(),
         (0, _, _) => format!("{stuck}, and no torn block, found"),
         (_, 0, _) => format!("{torn} found"),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::cursor::Cursor;
+use crate::edit::attributes::annotation_types;
 use crate::{ClassError, Code, Pool, op};
 
 /// Access flags of classes, fields and methods (JVMS tables 4.1-B, 4.5-A and 4.6-A).
@@ -23,6 +24,12 @@ pub mod access {
     pub const SYNTHETIC: u16 = 0x1000;
     pub const ENUM: u16 = 0x4000;
 }
+
+/// What the JDK writes to methods that the compiler knows; the second until release 15.
+const INTRINSIC: [&[u8]; 2] = [
+    b"Ljdk/internal/vm/annotation/IntrinsicCandidate;",
+    b"Ljdk/internal/HotSpotIntrinsicCandidate;",
+];
 
 /// A named piece of a class, field, method or code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +149,16 @@ impl<'a> Method<'a> {
 
     pub fn is_constructor(&self) -> bool {
         self.name == "<init>"
+    }
+
+    /// Whether the compiler of the JVM may put code of its own in place of the method: the JDK says so by an annotation.
+    pub fn is_intrinsic(&self, pool: &Pool<'_>) -> bool {
+        let found = self.attributes.find(pool, "RuntimeVisibleAnnotations");
+        let mut types = found.into_iter().flat_map(|found| annotation_types(found.content));
+        types.any(|kind| {
+            let is_one = |name: &[u8]| INTRINSIC.contains(&name);
+            pool.utf8_bytes(kind).is_ok_and(is_one)
+        })
     }
 
     /// In a constructor, the pc from which on `this` is certainly initialised: the one behind the

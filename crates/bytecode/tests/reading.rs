@@ -3,7 +3,7 @@
 mod common;
 
 use common::assemble::{Body, Maker};
-use untorn_bytecode::{ClassEditor, ClassError, ClassFile, PoolFull, Tag, access, op};
+use untorn_bytecode::{ClassEditor, ClassError, ClassFile, Method, PoolFull, Tag, access, op};
 
 #[test]
 fn a_class_tells_its_parts() {
@@ -39,6 +39,24 @@ fn a_class_tells_its_parts() {
     assert!(code.line_of(store.pc) > code.line_of(0).map(|line| line - 1));
     assert!(!code.has_loop());
     assert!(!code.writes_local0(class.pool()));
+}
+
+/// What the compiler of the JVM may replace: probes in it would fall silent at a moment that differs from run to run.
+#[test]
+fn intrinsics_are_known_by_their_annotation() {
+    let image = common::jdk_image();
+    let mut classes = image.classes().map(|found| found.expect("the JDK's image is sound"));
+    let found = classes.find(|found| found.path() == "java/util/Arrays.class").expect("in the JDK");
+    let class = ClassFile::parse(found.bytes).expect("well-formed");
+    let is_intrinsic = |name: &str, descriptor: &str| {
+        let mut methods = class.methods().iter();
+        let is_it = |method: &&_| Method::name(method) == name && method.descriptor() == descriptor;
+        methods.find(is_it).expect("a method").is_intrinsic(class.pool())
+    };
+    let copy = "([Ljava/lang/Object;ILjava/lang/Class;)[Ljava/lang/Object;";
+    assert!(is_intrinsic("copyOf", copy));
+    assert!(!is_intrinsic("copyOf", "([Ljava/lang/Object;I)[Ljava/lang/Object;"));
+    assert!(!is_intrinsic("sort", "([I)V"));
 }
 
 /// The JVM's own verifier is the judge: where its stack maps stop saying that `this` is

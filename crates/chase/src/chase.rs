@@ -28,10 +28,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use untorn_predict::Deadline;
+use untorn_predict::lock_valid::Verdict;
+
 use crate::compositions::CompositionId;
 use crate::effects::Normal;
 use crate::evidence::{Left, Run};
 use crate::inversion::{self, Inversion};
+use crate::prophet::Prophet;
 use crate::runner::{Ended, How, Ran, Runner};
 use crate::steer;
 use crate::strategy::Strategy;
@@ -41,7 +45,7 @@ use crate::verify::Values;
 
 use doubts::Doubt;
 pub use options::{Only, Options, Shard};
-pub use outcome::{ChaseError, Deadlock, Finding, News, Outcome};
+pub use outcome::{ChaseError, Deadlock, Finding, News, Outcome, Unsearched};
 
 /// The policies that undirected runs take in turn.
 const EXPLORERS: [&str; 3] = ["pos", "random", "pct"];
@@ -223,6 +227,11 @@ impl<'a> Chase<'a> {
             || (self.outcome.runs > 0 && self.begin.elapsed() >= time)
     }
 
+    /// When nobody waits any more.
+    fn deadline(&self) -> Deadline {
+        self.begin.checked_add(self.options.time).map_or(Deadline::NEVER, Deadline::at)
+    }
+
     /// The target that was tried least, the likeliest of them first; one with nothing but guesses last.
     fn next_target(
         &self,
@@ -260,7 +269,14 @@ impl<'a> Chase<'a> {
             Order::Simulated(schedule) | Order::Locks(schedule) => {
                 steer::plan(run, &lead, &schedule.plan())
             }
-            Order::None => steer::bare_plan(run, &lead.goal.events),
+            Order::Guess => match Prophet::guess(&run.history, &lead.goal) {
+                Verdict::Feasible(schedule) => steer::plan(run, &lead, &schedule.plan()),
+                Verdict::Undecided(_) => steer::bare_plan(run, &lead.goal.events),
+                Verdict::Infeasible => {
+                    self.targets[index].last.get_or_insert(Unreached::Infeasible);
+                    return None;
+                }
+            },
         };
         let Some(plan) = plan else {
             self.targets[index].last = Some(Unreached::NoPlaces);
@@ -317,13 +333,20 @@ impl<'a> Chase<'a> {
             let why = followed.released.clone().unwrap_or_else(|| "the program ended".to_owned());
             self.targets[index].last = Some(Unreached::NotFollowed(why));
         }
+        // Without a single run that was looked at there is nothing to say.
+        let is_late = self.outcome.runs > 1 && self.deadline().is_over();
+        self.outcome.unsearched.runs += u32::from(is_late);
+        if is_late && target.is_none() && ran.ended != Ended::Deadlock {
+            minimise::forget(trace);
+            return Ok(());
+        }
         let run = self.load(request.how, ran, trace)?;
         self.outcome.events += run.history.len() as u64 + run.left_out;
         self.outcome.left_out += run.left_out;
         self.outcome.threads = self.outcome.threads.max(run.history.thread_count());
         self.outcome.is_seen |= self.is_about(&run);
         self.settle(&run);
-        let new = self.learn(&run, target);
+        let new = if is_late { 0 } else { self.learn(&run, target) };
         (self.watch)(News::Ran { run: &run, new });
         for inversion in inversion::find(&run).into_iter().filter(|_| self.options.only.is_none()) {
             if self.inverted.insert(inversion.places.clone()) {
@@ -346,7 +369,8 @@ impl<'a> Chase<'a> {
 
     fn finish(mut self) -> Outcome {
         let tried_all = |target: &Target| {
-            target.leads.is_empty() || target.attempts >= self.options.per_candidate
+            let is_empty = target.leads.is_empty() && !target.is_cut;
+            is_empty || target.attempts >= self.options.per_candidate
         };
         let shard = self.options.shard;
         let mine = |target: &&Target| target.is_mine(shard);

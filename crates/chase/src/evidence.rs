@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_predict::candidates::{self, Candidate, Limits, Objects, PairCandidate, Sources, Spot};
-use untorn_predict::{At, BlockId, Facts, Goal, History, Origin};
+use untorn_predict::{At, BlockId, Deadline, Facts, Goal, History, Origin};
 use untorn_trace::formats::open::{Input, OpenOptions, open};
 use untorn_trace::{BATCH, Event, Op, SiteId, Tables, VarId};
 
+use crate::chase::Unsearched;
 use crate::compositions::Compositions;
 use crate::places;
 use crate::runner::{How, Ran};
@@ -159,17 +160,28 @@ impl Run {
         self.sites.get(key).copied()
     }
 
-    /// What might be torn, judging by this run.
-    pub(crate) fn suspects(&self, sources: Sources) -> Vec<Suspect> {
-        let facts = Facts::new(&self.history);
-        let found = candidates::find_in(&facts, sources, Limits::default(), &self.objects);
+    /// What might be torn, judging by this run; and what nobody looked at.
+    pub(crate) fn suspects(
+        &self,
+        facts: &Facts<'_>,
+        sources: Sources,
+        deadline: Deadline,
+    ) -> (Vec<Suspect>, Unsearched) {
+        let limits = Limits { deadline, ..Limits::default() };
+        let found = candidates::find_in(facts, sources, limits, &self.objects);
+        let unsearched = Unsearched {
+            runs: 0,
+            variables: found.unseen_vars,
+            accesses: found.untried_pairs.unseen,
+            combinations: found.left_out + found.untried_pairs.left_out,
+        };
         let ones = found.candidates.into_iter().filter_map(|one| self.one(one));
-        let all = ones.chain(found.pairs.into_iter().filter_map(|pair| self.two(pair)));
+        let twos = found.pairs.into_iter().filter_map(|pair| self.two(pair));
         let with_calls = |mut suspect: Suspect| {
             self.look_for_calls(&mut suspect);
             suspect
         };
-        all.map(with_calls).collect()
+        (ones.chain(twos).map(with_calls).collect(), unsearched)
     }
 
     /// Whether the accesses of a candidate are made by calls that look meant to be one step.

@@ -48,6 +48,8 @@ pub(crate) struct Accesses<'r> {
     run: &'r Run,
     by_place: FxHashMap<(Place, VarId), Vec<At>>,
     by_site: FxHashMap<Place, Vec<At>>,
+    /// By thread, in order: where it waits on a monitor.
+    waits: Vec<Vec<At>>,
 }
 
 impl<'r> Accesses<'r> {
@@ -60,8 +62,12 @@ impl<'r> Accesses<'r> {
             }
         }
         let mut by_place: FxHashMap<(Place, VarId), Vec<At>> = FxHashMap::default();
+        let mut waits = vec![Vec::new(); run.history.thread_count()];
         for at in run.history.all() {
             let event = run.history.event(at);
+            if matches!(event.op, Op::Wait { .. }) {
+                waits[event.thread.index()].push(at);
+            }
             let (Op::Read { var, .. } | Op::Write { var, .. }) = event.op else { continue };
             let place = (event.site, matches!(event.op, Op::Write { .. }));
             if let Some(all) = by_site.get_mut(&place) {
@@ -69,7 +75,7 @@ impl<'r> Accesses<'r> {
                 by_place.entry((place, var)).or_default().push(at);
             }
         }
-        Self { run, by_place, by_site }
+        Self { run, by_place, by_site, waits }
     }
 
     /// The first instance of a target, if it happened in this run.
@@ -167,8 +173,14 @@ impl<'r> Accesses<'r> {
                 .is_some_and(|object| self.run.objects.of(other) == Some(object))
     }
 
-    /// Whether a block of that name and origin is around both.
+    /// Whether a block of that name and origin is around both. Who waits on a monitor wants others to run: what comes
+    /// before and what comes behind are no one step, whatever else is held meanwhile.
     fn is_one_block(&self, key: &Key, first: At, last: At) -> bool {
+        let waits = &self.waits[self.run.history.event(first).thread.index()];
+        let next = waits.get(waits.partition_point(|&at| at < first));
+        if next.is_some_and(|&wait| wait < last) {
+            return false;
+        }
         self.run.blocks_around_both([first, last]).any(|id| {
             let block = self.run.history.block(id);
             let named = self.run.tables.labels.get(block.label).unwrap_or_default() == key.block;

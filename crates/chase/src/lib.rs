@@ -21,7 +21,9 @@ mod target;
 mod units;
 mod verify;
 
-pub use chase::{Chase, ChaseError, Deadlock, Finding, News, Only, Options, Outcome, Shard};
+pub use chase::{
+    Chase, ChaseError, Deadlock, Finding, News, Only, Options, Outcome, Shard, Unsearched,
+};
 pub use compositions::{ComposedCall, Composition, CompositionId, Compositions, ResultKind};
 pub use effects::Effect;
 pub use evidence::{EvidenceError, Run};

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_check::atomizer::Atomizer;
 use untorn_check::{Checker, Warning};
 use untorn_predict::candidates::Sources;
-use untorn_predict::{At, BlockId, History};
+use untorn_predict::{At, BlockId, Deadline, Facts, History};
 use untorn_schedule::{Marks, Role};
 use untorn_trace::{EventIdx, LockId, Op, SiteId, ThreadId};
 
@@ -91,7 +91,8 @@ fn is_around(history: &History, later: At, earlier: At) -> bool {
 /// that would complete a candidate.
 pub fn suspicious(run: &Run) -> Marks {
     let history = &run.history;
-    let suspects = run.suspects(Sources::All);
+    let facts = Facts::new(history);
+    let (suspects, _) = run.suspects(&facts, Sources::All, Deadline::NEVER);
     let lasts = suspects.iter().filter_map(|suspect| run.site(suspect.key.places.last()?));
     let mut sites: BTreeSet<SiteId> = lasts.collect();
     let mut atomizer = Atomizer::new();

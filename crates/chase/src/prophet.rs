@@ -5,7 +5,7 @@ use untorn_predict::lock_valid::{LockValid, Verdict};
 use untorn_predict::precise::{Decision, Precise};
 use untorn_predict::sat::Budget;
 use untorn_predict::simulation::{Knowledge, Simulation};
-use untorn_predict::{At, Facts, Goal, History, Strength};
+use untorn_predict::{At, Deadline, Facts, Goal, History, Strength};
 
 use crate::strategy::{Planning, Strategy};
 use crate::target::Order;
@@ -17,17 +17,31 @@ pub(crate) struct Prophet<'f, 'h> {
     simulation: Simulation<'f, 'h>,
     locks: LockValid<'f, 'h>,
     strategy: Strategy,
+    deadline: Deadline,
 }
 
 impl<'f, 'h> Prophet<'f, 'h> {
-    pub(crate) fn new(facts: &'f Facts<'h>, knowledge: &'f Knowledge, strategy: Strategy) -> Self {
+    /// What is not found by the deadline is not found.
+    pub(crate) fn new(
+        facts: &'f Facts<'h>,
+        knowledge: &'f Knowledge,
+        strategy: Strategy,
+        deadline: Deadline,
+    ) -> Self {
+        let budget = Budget { deadline, ..Budget::default() };
         Self {
             history: facts.history,
-            precise: Precise::new(facts.history, Strength::Precise, Budget::default()),
+            precise: Precise::new(facts.history, Strength::Precise, budget),
             simulation: Simulation::new(facts, knowledge),
             locks: LockValid::new(facts),
             strategy,
+            deadline,
         }
+    }
+
+    /// Nobody asks any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.deadline.is_over()
     }
 
     /// The surest order that leads to the goal; `None` if locks or threads rule it out, or if the method has
@@ -49,11 +63,13 @@ impl<'f, 'h> Prophet<'f, 'h> {
         if let Some(schedule) = self.simulation.schedule(goal) {
             return Some(Order::Simulated(schedule));
         }
-        match self.locks.verdict(goal) {
-            Verdict::Feasible(schedule) => Some(Order::Locks(schedule)),
-            Verdict::Infeasible => None,
-            Verdict::Undecided(_) => Some(Order::None),
-        }
+        (!self.locks.is_ruled_out(goal)).then_some(Order::Guess)
+    }
+
+    /// What [`Order::Guess`] stands for.
+    pub(crate) fn guess(history: &History, goal: &Goal) -> Verdict {
+        let facts = Facts::new(history);
+        LockValid::new(&facts).verdict(goal)
     }
 
     fn precise(&mut self, goal: &Goal) -> Option<Order> {

@@ -35,9 +35,11 @@ impl Arrivals {
 /// The plan; `None` if the events of the goal have no places.
 pub(crate) fn plan(run: &Run, lead: &Lead, order: &Order) -> Option<Plan> {
     let mut arrivals = Arrivals::default();
-    let mut steps: Vec<PlanStep> = Vec::new();
+    let mut named: FxHashMap<(SiteId, usize), bool> = FxHashMap::default();
+    // Events, and how often their threads had come to their places.
+    let mut steps: Vec<(At, u32)> = Vec::new();
     // Behind the first event of the stretch: the last one so far that has a place.
-    let mut open: Option<PlanStep> = None;
+    let mut open: Option<(At, u32)> = None;
     let mut stretch = None;
     for &at in &order.steps {
         let event = run.history.event(at);
@@ -56,14 +58,16 @@ pub(crate) fn plan(run: &Run, lead: &Lead, order: &Order) -> Option<Plan> {
         }
         let second = run.history.second_half(at);
         let is_goal = lead.goal.events.iter().any(|&event| event == at || Some(event) == second);
-        let place = places::planned(&run.tables, event).filter(|_| run.is_recorded(event.site));
-        let Some(place) = place else {
+        let is_named = *named.entry((event.site, event.op.code())).or_insert_with(|| {
+            places::planned(&run.tables, event).is_some() && run.is_recorded(event.site)
+        });
+        if !is_named {
             if is_goal {
                 return None;
             }
             continue;
-        };
-        let step = step(event.thread, place, occurrence);
+        }
+        let step = (at, occurrence);
         if stretch != Some(event.thread) {
             steps.extend(open.take());
             stretch = Some(event.thread);
@@ -76,9 +80,13 @@ pub(crate) fn plan(run: &Run, lead: &Lead, order: &Order) -> Option<Plan> {
         }
     }
     steps.extend(open);
-    steps.extend(lead.pending.and_then(|at| single(run, at)));
-    let first = steps.len().saturating_sub(MOST_STEPS);
-    Some(Plan { steps: steps.split_off(first) })
+    let last = lead.pending.and_then(|at| single(run, at));
+    let first = (steps.len() + usize::from(last.is_some())).saturating_sub(MOST_STEPS);
+    let named = steps[first..].iter().filter_map(|&(at, occurrence)| {
+        let event = run.history.event(at);
+        Some(step(event.thread, places::planned(&run.tables, event)?, occurrence))
+    });
+    Some(Plan { steps: named.chain(last).collect() })
 }
 
 /// These events alone, for a run in which nothing else matters.
@@ -96,7 +104,7 @@ pub(crate) fn recipes(run: &Run, instance: &Instance) -> Vec<Plan> {
     let end = events.last().map_or(0, |at| at.0 + 1);
     let order = Order { steps: (0..end).map(At).collect() };
     let goal = Goal::new(&events);
-    let lead = Lead { run: 0, goal, order: crate::target::Order::None, pending: None };
+    let lead = Lead { run: 0, goal, order: crate::target::Order::Guess, pending: None };
     bare.into_iter().chain(plan(run, &lead, &order)).collect()
 }
 
@@ -107,7 +115,7 @@ pub(crate) fn undisturbed(run: &Run, instance: &Instance) -> Option<Plan> {
     let rest = own.iter().copied().filter(|&at| first < at && at <= last);
     let order = Order { steps: (0..=first.0).map(At).chain(rest).collect() };
     let goal = Goal::new(&[first, last]);
-    let lead = Lead { run: 0, goal, order: crate::target::Order::None, pending: None };
+    let lead = Lead { run: 0, goal, order: crate::target::Order::Guess, pending: None };
     plan(run, &lead, &order)
 }
 

@@ -116,8 +116,8 @@ pub(crate) enum Order {
     /// Locks and threads allow it. Some thread will see another value than it saw, and nobody knows
     /// what it does then.
     Locks(Schedule),
-    /// Nobody knows.
-    None,
+    /// Locks and threads do not rule it out. The order, which is as long as the run, is looked for when it is its turn.
+    Guess,
 }
 
 impl Order {
@@ -126,8 +126,7 @@ impl Order {
         match self {
             Self::Precise(_) => 0,
             Self::Simulated(_) => 1,
-            Self::Locks(_) => 2,
-            Self::None => 3,
+            Self::Locks(_) | Self::Guess => 2,
         }
     }
 }
@@ -168,6 +167,8 @@ pub struct Target {
     /// What came of the last try, or of looking for one.
     pub(crate) last: Option<Unreached>,
     pub(crate) done: bool,
+    /// Time was over before all was asked or judged that could be.
+    pub(crate) is_cut: bool,
 }
 
 /// Leads kept of one target.
@@ -189,6 +190,7 @@ impl Target {
             leads,
             last: None,
             done: false,
+            is_cut: false,
         }
     }
 
@@ -212,6 +214,10 @@ impl Target {
     ) {
         for goal in goals {
             if self.has_enough() {
+                return;
+            }
+            if prophet.is_over() {
+                self.is_cut = true;
                 return;
             }
             let order = prophet.order(&goal);

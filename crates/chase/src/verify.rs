@@ -7,7 +7,7 @@
 use untorn_check::{Block, Cycle, Edge, Step, Transaction, Violation, Why};
 use untorn_confirm::{Options, Reason, Verdict, Window, confirm};
 use untorn_predict::{At, BlockId, Origin, Pattern};
-use untorn_trace::{Event, EventIdx, LabelId, Op, SiteId, ThreadId, VarId};
+use untorn_trace::{Access, Event, EventIdx, LabelId, Op, SiteId, ThreadId, VarId};
 
 use crate::compositions::CompositionId;
 use crate::effects::Effect;
@@ -19,6 +19,9 @@ use crate::units::Answer;
 
 /// Traces longer than this are judged by the window around the instance.
 const MOST_EVENTS: usize = 4_000_000;
+
+/// Events before a write among which what it copies is looked for.
+const NEAR: usize = 16;
 
 /// What the values say.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,6 +50,8 @@ pub struct Judged {
     pub cycle: Violation,
     /// An update was lost, or something is visible.
     pub is_harmful: bool,
+    /// It was torn by accesses that are made for others to come between: see [`is_open`].
+    pub is_open: bool,
     /// The block around what came between, whether or not it counts in `events`.
     pub intruder: Option<LabelId>,
     /// The calls that look meant to be one step.
@@ -94,14 +99,15 @@ pub(crate) struct Harm<'a> {
 }
 
 impl Judged {
-    /// Whether it is called a violation. A declared block that was torn is one. That other code was meant to be
-    /// atomic is only inferred: then the values must prove the harm. Of a lost update they do. Reading twice,
-    /// or showing others a value and then another one, is what polling, flags and hand-made locks do
-    /// on purpose: there something must be visible as well, or calls that look meant to be one step
-    /// must have said what they do not say otherwise.
+    /// Whether it is called a violation. A declared block that was torn is one, unless by accesses that are open to
+    /// others. That other code was meant to be atomic is only inferred: then the values must prove the harm. Of a lost
+    /// update they do. Reading twice, or showing others a value and then another one, is what polling, flags and
+    /// hand-made locks do on purpose: there something must be visible as well, or calls that look meant to be one step must
+    /// have said what they do not say otherwise.
     pub fn is_violation(&self, key: &Key) -> bool {
         let by_values = matches!(self.values, Values::NotAtomic { .. });
-        key.origin == Origin::Declared || (by_values && self.is_harmful)
+        let is_meant = key.origin == Origin::Declared && !self.is_open;
+        is_meant || (by_values && self.is_harmful)
     }
 
     /// How much it proves: more is better.
@@ -116,6 +122,11 @@ impl Judged {
     pub(crate) const fn is_proved(&self) -> bool {
         matches!(self.values, Values::NotAtomic { .. })
     }
+
+    /// How much a run with these effects can prove.
+    pub(crate) fn most_weight(effects: &[Effect]) -> u8 {
+        4 + 2 * u8::from(!effects.is_empty())
+    }
 }
 
 /// A block by what it is called.
@@ -123,8 +134,12 @@ type Named<'r> = (Origin, &'r str);
 
 /// Whether an instance can be called a violation at all, with these effects.
 pub(crate) fn may_be_violation(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) -> bool {
-    key.origin == Origin::Declared
-        || !harm.effects.is_empty()
+    is_meant(run, key, instance) || is_harmful(run, key, instance, harm)
+}
+
+/// Whether something is held against it beside what it is.
+fn is_harmful(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) -> bool {
+    !harm.effects.is_empty()
         || is_lost_update(run, key, instance)
         || harm.composed.as_ref().is_some_and(|composed| breaks(key, composed))
 }
@@ -146,6 +161,22 @@ fn is_doubtful(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) -> bo
     harm.effects.is_empty() && !saw_half(key, composed) && !is_lost_update(run, key, instance)
 }
 
+/// Whether the block is meant to be atomic as far as this instance is concerned: torn, it is a violation.
+pub(crate) fn is_meant(run: &Run, key: &Key, instance: &Instance) -> bool {
+    key.origin == Origin::Declared && !is_open(run, instance)
+}
+
+/// Whether every access is of a volatile variable, an atomic one or a concurrent collection. Who makes a variable
+/// volatile and changes it in sections of a lock lets others look at it, and change it, without the lock: the section
+/// keeps its plain variables together, not these.
+fn is_open(run: &Run, instance: &Instance) -> bool {
+    let is_plain = |at: At| match run.history.event(at).op {
+        Op::Read { access, .. } | Op::Write { access, .. } => access == Access::Plain,
+        _ => true,
+    };
+    !instance.all().into_iter().any(is_plain)
+}
+
 /// A write that rests on a value that was no longer there. Who looked once more before it wrote knew what it
 /// overwrote: a hint that is checked again under a lock is no lost update.
 fn is_lost_update(run: &Run, key: &Key, instance: &Instance) -> bool {
@@ -156,7 +187,24 @@ fn is_lost_update(run: &Run, key: &Key, instance: &Instance) -> bool {
     let reads = history.reads(var);
     let from = reads.partition_point(|&at| at < intruder);
     let mut between = reads[from..].iter().take_while(|&&at| at < write);
-    is_kind && !between.any(|&at| history.event(at).thread == thread)
+    let knew = between.any(|&at| history.event(at).thread == thread);
+    is_kind && !knew && !is_copy(run, instance.own)
+}
+
+/// Whether a volatile variable was overwritten by what another one held: it keeps a copy of that one, and the write rests
+/// on what that one held, not on the value that is no longer there.
+fn is_copy(run: &Run, [first, write]: [At; 2]) -> bool {
+    let history = &run.history;
+    let Op::Write { var, access: Access::Volatile, .. } = history.event(write).op else {
+        return false;
+    };
+    let value = history.event(write).value();
+    let before = std::iter::successors(history.previous(write), |&at| history.previous(at));
+    let accesses = before.take_while(|&at| at > first).take(NEAR);
+    let mut reads = accesses.filter(|&at| {
+        matches!(history.event(at).op, Op::Read { var: of, access: Access::Volatile, .. } if of != var)
+    });
+    value.is_some() && reads.next().is_some_and(|at| history.event(at).value() == value)
 }
 
 pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) -> Judged {
@@ -178,7 +226,8 @@ pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) 
     let intruder = run.block_around_both(instance.other);
     Judged {
         values,
-        is_harmful: may_be_violation(run, key, instance, harm),
+        is_harmful: is_harmful(run, key, instance, harm),
+        is_open: is_open(run, instance),
         effects: harm.effects.to_vec(),
         composed: harm.composed.clone(),
         is_doubtful: is_doubtful(run, key, instance, harm),

@@ -132,7 +132,7 @@ fn write_report(
                 sources: Vec::new(),
             })
             .collect(),
-        unseen: outcome.unseen.iter().cloned().collect(),
+        unseen: story::unsearched(outcome).into_iter().chain(outcome.unseen.clone()).collect(),
         left_out: outcome.left_out,
         interrupted: outcome.interrupted,
         milliseconds: outcome.time.as_millis() as u64,

@@ -23,6 +23,7 @@ use crate::control::{Control, Core};
 use crate::instrument::Rewriter;
 use crate::jni::{Jni, java_bool};
 use crate::jvmti::{Jvmti, JvmtiFault};
+use crate::launch::take_config;
 use crate::locks::LockWords;
 use crate::natives::{Originals, unsigned};
 use crate::plans::PlanSites;
@@ -150,13 +151,13 @@ fn complain(why: &str) {
 
 unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError> {
     let options = options.and_then(|text| text.to_str().ok()).filter(|text| !text.is_empty());
-    let path = options.ok_or(LoadError::NoConfig)?;
-    if let Some(path) = path.strip_prefix(choose::CHOOSE) {
+    if let Some(path) = options.and_then(|text| text.strip_prefix(choose::CHOOSE)) {
         // SAFETY: `vm` is the JVM that called.
         unsafe { choose::enter(vm, path) };
         return Ok(());
     }
-    let config = Config::read(&PathBuf::from(path))?;
+    let path = options.map(PathBuf::from).or_else(take_config);
+    let config = Config::read(&path.ok_or(LoadError::NoConfig)?)?;
     if let Some(options) = &config.tool_options {
         choose::pass_on(options);
     }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 use crate::jvmti::Jvmti;
-use crate::launch::{TOOL_OPTIONS, agent_options, release_of};
+use crate::launch::{TOOL_OPTIONS, put_agent, release_of};
 use crate::scope::matches;
 
 /// What stands before the name of the file with the [`Choice`] in the options of the agent.
@@ -158,7 +158,7 @@ fn start_anew(choice: &Choice, exe: &Path) {
     words.pop();
     let mut command = Command::new(exe);
     command.arg0(name);
-    command.args(agent_options(&choice.agent, &choice.config, &config, release_of(exe)));
+    put_agent(&mut command, &choice.agent, &choice.config, &config, release_of(exe));
     command.args(&choice.extra).args(words);
     match &choice.tool_options {
         Some(options) => command.env(TOOL_OPTIONS, options),

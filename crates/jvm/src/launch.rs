@@ -12,6 +12,9 @@ use crate::config::{Config, Progress};
 /// The file name of the agent.
 pub const LIBRARY: &str = "libuntorn_jvm.so";
 
+/// The variable of the environment by which the agent finds its configuration. The program can look at the options of
+/// its JVM, and they shall be the same in every run; the agent removes the variable before the program begins.
+const CONFIG_VARIABLE: &str = "UNTORN_CONFIG";
 /// The variable from which every JVM takes options.
 pub(crate) const TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
 
@@ -101,7 +104,7 @@ impl Launch {
             let program = find_program(name).ok_or_else(|| LaunchError::NotFound(name.clone()))?;
             let path = self.write_json("config.json", start.config)?;
             let release = release_of(&program);
-            command.args(agent_options(&self.agent, &path, start.config, release));
+            put_agent(&mut command, &self.agent, &path, start.config, release);
             command.args(start.extra);
         }
         command.args(arguments);
@@ -182,6 +185,16 @@ impl Drop for Launch {
     }
 }
 
+/// In the agent: the configuration that the launcher left in the environment. It is taken out, so that the program
+/// sees the same environment in every run.
+#[expect(unsafe_code, reason = "the environment of the whole process changes")]
+pub(crate) fn take_config() -> Option<PathBuf> {
+    let path = std::env::var_os(CONFIG_VARIABLE)?;
+    // SAFETY: the JVM loads agents before it starts threads of its own; the thread that started it waits for it.
+    unsafe { std::env::remove_var(CONFIG_VARIABLE) };
+    Some(PathBuf::from(path))
+}
+
 /// The verifier of old class files loads classes in an order that depends on where the JVM lies in memory, and with the
 /// order of loading go the identities of objects. So it always lies at the same place, if the system lets it.
 #[expect(unsafe_code, reason = "a system call between fork and exec")]
@@ -203,19 +216,17 @@ fn at_fixed_addresses(command: &mut Command) {
     unsafe { command.pre_exec(fix) };
 }
 
-/// The options of a JVM under the agent.
-pub(crate) fn agent_options(
+/// Gives a command the options of a JVM under the agent.
+pub(crate) fn put_agent(
+    command: &mut Command,
     agent: &Path,
     config_file: &Path,
     config: &Config,
     release: Option<u32>,
-) -> Vec<OsString> {
+) {
     let mut option = OsString::from("-agentpath:");
     option.push(agent);
-    option.push("=");
-    option.push(config_file);
-    let others = jvm_options(config, release).into_iter().map(OsString::from);
-    std::iter::once(option).chain(others).collect()
+    command.env(CONFIG_VARIABLE, config_file).arg(option).args(jvm_options(config, release));
 }
 
 /// What a command has in that variable.
@@ -233,6 +244,9 @@ fn jvm_options(config: &Config, release: Option<u32>) -> Vec<String> {
         // Identities of objects become small numbers in the order in which they are asked for.
         "-XX:+UnlockExperimentalVMOptions".to_owned(),
         "-XX:hashCode=3".to_owned(),
+        // The compiler would make chains of calls of a string builder into something of its own, without our probes, and
+        // when it does so differs from run to run.
+        "-XX:-OptimizeStringConcat".to_owned(),
         // Probes make methods longer; the JVM would no longer compile the longest.
         "-XX:-DontCompileHugeMethods".to_owned(),
     ];

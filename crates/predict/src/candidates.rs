@@ -35,6 +35,7 @@ mod turns;
 
 use untorn_trace::{LabelId, SiteId, ThreadId, VarId};
 
+use crate::deadline::Deadline;
 use crate::facts::Facts;
 use crate::goal::{Goal, Pattern};
 use crate::history::{At, BlockId, History, Origin};
@@ -104,11 +105,14 @@ pub struct Limits {
     pub goals: usize,
     /// Candidates of two variables.
     pub pairs: usize,
+    /// What is not looked at by then is left out, and counted.
+    pub deadline: Deadline,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { candidates: 200_000, goals: 6, pairs: 20_000 }
+        let deadline = Deadline::NEVER;
+        Self { candidates: 200_000, goals: 6, pairs: 20_000, deadline }
     }
 }
 
@@ -124,6 +128,8 @@ pub struct Found {
     pub ordered: u64,
     /// Combinations of places not looked at because there were too many.
     pub left_out: u64,
+    /// Shared variables not looked at, or not from every side, because time was over.
+    pub unseen_vars: u64,
     /// Candidates of two variables; declared blocks first, then in order of time.
     pub pairs: Vec<PairCandidate>,
     pub untried_pairs: Untried,
@@ -138,15 +144,20 @@ pub fn find(facts: &Facts<'_>, sources: Sources, limits: Limits) -> Found {
 pub fn find_in(facts: &Facts<'_>, sources: Sources, limits: Limits, objects: &Objects) -> Found {
     let blocks = Blocks::new(facts.history);
     let mut combiner = Combiner::new(facts, limits);
+    let mut unseen_vars = 0;
     for index in 0..facts.history.var_count() {
         let var = VarId::from_index(index);
-        if is_shared(facts.history, var) {
-            let groups = groups::of(facts, &blocks, sources, var);
-            combiner.variable(&blocks, var, &groups);
+        if !is_shared(facts.history, var) {
+            continue;
         }
+        let is_seen = !limits.deadline.is_over() && {
+            let groups = groups::of(facts, &blocks, sources, var);
+            combiner.variable(&blocks, var, &groups)
+        };
+        unseen_vars += u64::from(!is_seen);
     }
     let (pairs, untried_pairs) = fields::find(facts, &blocks, sources, limits, objects);
-    Found { pairs, untried_pairs, ..combiner.finish() }
+    Found { pairs, untried_pairs, unseen_vars, ..combiner.finish() }
 }
 
 /// Whether two threads access the variable, and one writes.

@@ -36,6 +36,7 @@
 pub mod avfilter;
 pub mod candidates;
 pub mod closure;
+mod deadline;
 pub mod export;
 pub mod facts;
 pub mod goal;
@@ -54,6 +55,7 @@ mod strips;
 mod world;
 mod zone;
 
+pub use deadline::Deadline;
 pub use facts::Facts;
 pub use goal::{Goal, Pattern};
 pub use history::{At, Block, BlockId, History, Origin};

@@ -16,8 +16,8 @@
 //!    within a window.
 //!
 //! Promise: plans are plans, `Infeasible` is a proof, and `Undecided` is said when neither was found
-//! within the budget. A budget counts decisions, so the same question has the same answer
-//! everywhere.
+//! within the budget. A budget counts decisions, nodes and clauses, so the same question has the same
+//! answer everywhere, unless who asks sets a deadline.
 
 mod acyclic;
 mod encode;
@@ -25,6 +25,7 @@ mod formula;
 mod refute;
 
 use crate::closure::Outline;
+use crate::deadline::Deadline;
 use crate::goal::Goal;
 use crate::history::History;
 use crate::index::Index;
@@ -35,6 +36,13 @@ use crate::zone::Zone;
 use encode::Encoding;
 use formula::Outcome;
 use refute::Refutation;
+
+/// With more nodes a formula takes too long. Many threads get there before their windows are long enough to help, and so
+/// does a goal whose events are far apart.
+const MOST_NODES: usize = 1500;
+
+/// Clauses of one formula. A read that many writes could satisfy, and many others spoil, has one for each two of them.
+const MOST_CLAUSES: u64 = 3_000_000;
 
 /// How much work one goal is worth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,11 +55,14 @@ pub struct Budget {
     pub window: u32,
     /// Pairs of events in one formula.
     pub pairs: usize,
+    /// What is not decided by then stays undecided.
+    pub deadline: Deadline,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { decisions: 10_000, whole: 300, window: 450, pairs: 150_000 }
+        let deadline = Deadline::NEVER;
+        Self { decisions: 10_000, whole: 300, window: 450, pairs: 150_000, deadline }
     }
 }
 
@@ -94,11 +105,11 @@ pub(crate) fn decide(index: &Index<'_>, budget: &Budget, goal: &Goal) -> Found {
         return Found::Proof;
     }
     if let Some(zone) = Zone::whole(index, goal, budget.whole) {
-        let encoding = Encoding::new(index, goal, &zone, budget.pairs, budget.decisions);
-        return match encoding.solve() {
-            (Outcome::Yes, tail) => Found::Plan(Outline::new(zone.base, tail)),
-            (Outcome::No, _) => Found::Proof,
-            (Outcome::Unknown, _) => Found::Nothing(Why::Budget),
+        let solved = Encoding::new(index, goal, &zone, budget).map(Encoding::solve);
+        return match solved {
+            Some((Outcome::Yes, tail)) => Found::Plan(Outline::new(zone.base, tail)),
+            Some((Outcome::No, _)) => Found::Proof,
+            Some((Outcome::Unknown, _)) | None => Found::Nothing(Why::Budget),
         };
     }
     decide_in_part(index, budget, goal)
@@ -107,8 +118,8 @@ pub(crate) fn decide(index: &Index<'_>, budget: &Budget, goal: &Goal) -> Found {
 /// Small windows first: most goals are decided there. Proofs need longer ones than plans.
 fn decide_in_part(index: &Index<'_>, budget: &Budget, goal: &Goal) -> Found {
     let mut back = budget.window.clamp(1, 16);
-    while back <= budget.window.max(1) {
-        let refutation = Refutation::new(index, goal, back, budget.pairs, budget.decisions);
+    while back <= budget.window.max(1) && !budget.deadline.is_over() {
+        let refutation = Refutation::new(index, goal, back, budget);
         if refutation.succeeds() {
             return Found::Proof;
         }
@@ -131,7 +142,7 @@ fn search(
     most: u32,
 ) -> Option<Outline> {
     let zone = Zone::late(index, goal, back, most)?;
-    match Encoding::new(index, goal, &zone, budget.pairs, budget.decisions).solve() {
+    match Encoding::new(index, goal, &zone, budget)?.solve() {
         (Outcome::Yes, tail) => Some(Outline::new(zone.base, tail)),
         _ => None,
     }

@@ -1,10 +1,11 @@
 //! Candidates against a naive enumeration, and the rules for inferred blocks.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use untorn_predict::candidates::{Found, Limits, Objects, PairCandidate, Sources, Spot};
 use untorn_predict::candidates::{find, find_in};
-use untorn_predict::{At, Facts, History, Origin, Pattern};
+use untorn_predict::{At, Deadline, Facts, History, Origin, Pattern};
 use untorn_testkit::{Knobs, explains, for_random_traces, name_tables, torn_pairs};
 use untorn_trace::{Event, EventIdx, LabelId, LockId, Op, SiteId, Tables, ThreadId, VarId};
 
@@ -261,6 +262,37 @@ fn pairs(steps: &[(u32, &str, u32)]) -> Vec<String> {
     found.pairs.iter().map(PairCandidate::letters).collect()
 }
 
+/// What nobody looked at because time was over is counted; nothing else changes.
+#[test]
+fn what_comes_too_late_is_counted() {
+    let steps = [
+        (0, "c0", 9),
+        (0, "w0", 1),
+        (0, "w1", 2),
+        (0, "e0", 9),
+        (1, "c1", 8),
+        (1, "r0", 3),
+        (1, "r1", 4),
+        (1, "e1", 8),
+    ];
+    let (events, tables) = trace(&steps);
+    let history = History::new(events, &tables).expect("short");
+    let objects = Objects::new(vec![Some(0); history.var_count()]);
+    let facts = Facts::new(&history);
+    let by = |deadline| {
+        let limits = Limits { deadline, ..Limits::default() };
+        find_in(&facts, Sources::All, limits, &objects)
+    };
+    let late = by(Deadline::at(Instant::now()));
+    assert_eq!((late.candidates.len(), late.pairs.len()), (0, 0));
+    assert_eq!((late.unseen_vars, late.untried_pairs.unseen), (2, 4), "{late:?}");
+    let day = Duration::from_secs(86_400);
+    let in_time = by(Deadline::at(Instant::now() + day));
+    assert_eq!(in_time, by(Deadline::NEVER));
+    assert_eq!((in_time.unseen_vars, in_time.untried_pairs.unseen), (0, 0));
+    assert!(!in_time.pairs.is_empty(), "{in_time:?}");
+}
+
 /// moveTo sets x and y, each under the lock; describe reads both under the lock.
 #[test]
 fn two_fields_set_one_after_the_other_are_a_pair() {
@@ -348,7 +380,7 @@ fn a_hot_variable_costs_what_its_places_cost() {
         events.push(Event::new(thread, Op::End { label }, SiteId(0)));
     }
     let tables = name_tables(&events);
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     let (_, found) = found(&events, &tables, Sources::All);
     assert!(found.candidates.len() > 50);
     assert!(found.candidates.iter().all(|candidate| candidate.goals.len() <= 6));

@@ -121,8 +121,25 @@ fn skip_type_annotation(cursor: &mut Cursor<'_>) -> Option<()> {
 /// Annotations nest in annotations. Nothing real comes near this depth.
 const MAX_DEPTH: u32 = 64;
 
+/// The types of the annotations in a `RuntimeVisibleAnnotations` (JVMS 4.7.16), as constants; up to the first that
+/// cannot be read.
+pub(crate) fn annotation_types(content: &[u8]) -> impl Iterator<Item = u16> {
+    let mut cursor = Cursor::new(content, "annotations");
+    let mut left = cursor.u16().unwrap_or(0);
+    std::iter::from_fn(move || {
+        left = left.checked_sub(1)?;
+        let kind = cursor.u16().ok()?;
+        skip_pairs(&mut cursor, 0)?;
+        Some(kind)
+    })
+}
+
 fn skip_annotation(cursor: &mut Cursor<'_>, depth: u32) -> Option<()> {
     cursor.u16().ok()?;
+    skip_pairs(cursor, depth)
+}
+
+fn skip_pairs(cursor: &mut Cursor<'_>, depth: u32) -> Option<()> {
     for _ in 0..cursor.u16().ok()? {
         cursor.u16().ok()?;
         skip_value(cursor, depth + 1)?;

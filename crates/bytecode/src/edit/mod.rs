@@ -12,7 +12,7 @@
 //! * A `synchronized` intrinsic that loses its flag (`StringBuffer.append`) makes the JVM print a
 //!   complaint, unless it loses its annotation, too.
 
-mod attributes;
+pub(crate) mod attributes;
 mod layout;
 mod method;
 mod pool;

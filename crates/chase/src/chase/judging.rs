@@ -11,7 +11,9 @@ use crate::steer;
 use crate::stuck::Stuck;
 use crate::target::{Key, Shape, Unreached};
 use crate::units::{Answer, Told};
-use crate::verify::{CallMade, Composed, Harm, Judged, Surprise, judge, may_be_violation};
+use crate::verify::{
+    CallMade, Composed, Harm, Judged, Surprise, is_meant, judge, may_be_violation,
+};
 
 /// A target that happened so often without harm is not judged in every run.
 const OFTEN_HARMLESS: u32 = 12;
@@ -24,7 +26,7 @@ impl Chase<'_> {
     pub(super) fn look(&mut self, run: &Run, made_for: Option<usize>) -> bool {
         let accesses = Accesses::new(run, self.targets.iter().map(|target| &target.key));
         let refuted = self.refuted(run);
-        let effects = self.normal.compare(&run.ran);
+        let (effects, deadline) = (self.normal.compare(&run.ran), self.deadline());
         let (mut is_evidence, mut is_normal) = (false, true);
         let mut explained = false;
         for index in self.composed_first() {
@@ -35,7 +37,17 @@ impl Chase<'_> {
             if !counts || !self.is_worth_judging(index, made_for) {
                 continue;
             }
+            // The run that was on its way when time ended is judged for what it was made for.
+            if deadline.is_over() && made_for != Some(index) {
+                self.targets[index].is_cut = true;
+                is_normal = false;
+                continue;
+            }
             let Some(instance) = accesses.find(&key) else { continue };
+            if is_meant(run, &key, &instance) && self.adds_nothing(&key, &effects) {
+                (is_normal, self.targets[index].done) = (false, true);
+                continue;
+            }
             let mut harm = self.harm(run, &key, &instance, &effects);
             if explained && harm.composed.is_none() {
                 // What is visible comes of calls that were torn; nothing else has to be suspected of it.
@@ -112,6 +124,17 @@ impl Chase<'_> {
         let calls = [Some(first), between, Some(second)].into_iter().flatten().map(call).collect();
         let is_exact = run.units.makes(&made, instance.own) == [true; 2];
         Some(Composed { id: made.id, calls, is_exact, surprise })
+    }
+
+    /// Whether a violation has been proved as well as this run could prove it: then one more is counted, and not judged.
+    fn adds_nothing(&mut self, key: &Key, effects: &[Effect]) -> bool {
+        let most = Judged::most_weight(effects);
+        let is_one = matches!(key.shape, Shape::One(_));
+        let mut findings = self.outcome.findings.iter_mut().filter(|_| is_one);
+        let known = findings.find(|found| found.key.concern() == key.concern());
+        let Some(found) = known.filter(|found| found.judged.weight() >= most) else { return false };
+        found.alike += 1;
+        true
     }
 
     /// Two blocks that access two variables tear each other: one finding says it all.

@@ -1,16 +1,23 @@
 //! What a run teaches: candidates, orders that lead to them, what normal runs look like.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use untorn_check::block_filter::BlockFilter;
-use untorn_predict::Facts;
 use untorn_predict::simulation::Knowledge;
+use untorn_predict::{Deadline, Facts};
 
 use super::Chase;
 use crate::compositions::Compositions;
 use crate::evidence::{Run, Suspect};
 use crate::prophet::Prophet;
 use crate::target::{Key, Target};
+
+/// The part of the time left that one run may take to be learned from: on long runs there would be none left for others.
+const SHARE: u32 = 3;
+
+/// The part of the whole time that the first run may take in any case.
+const LEAST: u32 = 10;
 
 /// Runs whose traces stay in memory.
 const MOST_KEPT: usize = 8;
@@ -19,11 +26,18 @@ impl Chase<'_> {
     /// Adds the run's candidates, with what can be tried. Gives the number of new ones.
     pub(super) fn learn(&mut self, run: &Run, made_for: Option<usize>) -> usize {
         let known = Arc::clone(&self.options.compositions);
-        let suspects = run.suspects(self.options.sources);
         self.learn_answers(run, &known);
+        let left = self.options.time.saturating_sub(self.begin.elapsed());
+        // If the first run took all the time there is, nothing would ever be looked at.
+        let least = if run.number == 1 { self.options.time / LEAST } else { Duration::ZERO };
+        let share = (left / SHARE).max(least);
+        let deadline = Instant::now().checked_add(share).map_or(Deadline::NEVER, Deadline::at);
         let facts = Facts::new(&run.history);
+        let (suspects, unsearched) = run.suspects(&facts, self.options.sources, deadline);
+        self.outcome.unsearched += unsearched;
         let knowledge = Knowledge::of(&run.history);
-        let mut prophet = Prophet::new(&facts, &knowledge, self.options.strategy.clone());
+        // It costs as much as the run is long, and often nobody asks it anything.
+        let mut prophet = None;
         let plans = self.options.strategy.plans_from(run.number);
         let counts = BlockFilter::new(&[], &self.options.not_atomic);
         let before = self.targets.len();
@@ -45,9 +59,14 @@ impl Chase<'_> {
             self.targets[index].instances += suspect.instances;
             self.targets[index].is_composed |= suspect.is_composed;
             // Orders cost time, which nobody has to follow them once it is over.
-            if plans && !self.is_over() && !self.is_settled(&self.targets[index]) {
+            if self.is_over() || deadline.is_over() {
+                self.targets[index].is_cut = true;
+            } else if plans && !self.is_settled(&self.targets[index]) {
                 let (run, is_own) = (self.kept.len(), made_for == Some(index));
-                self.targets[index].learn(&mut prophet, run, suspect.goals, is_own);
+                let strategy = || self.options.strategy.clone();
+                let prophet = prophet
+                    .get_or_insert_with(|| Prophet::new(&facts, &knowledge, strategy(), deadline));
+                self.targets[index].learn(prophet, run, suspect.goals, is_own);
             }
         }
         self.targets.len() - before

@@ -128,6 +128,6 @@ fn is_complicated(found: &Finding) -> bool {
 }
 
 /// Nobody asks for it again; that it cannot be removed does no harm.
-fn forget(trace: &Path) {
+pub(super) fn forget(trace: &Path) {
     let _ = std::fs::remove_file(trace);
 }

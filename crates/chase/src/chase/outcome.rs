@@ -81,6 +81,28 @@ pub struct Deadlock {
     pub preemptions: Option<u64>,
 }
 
+/// What of the runs nobody looked at for candidates, because time was over or it was too much.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Unsearched {
+    /// Runs that ended when time was over.
+    pub runs: u32,
+    /// Shared variables.
+    pub variables: u64,
+    /// Accesses of two variables of one object.
+    pub accesses: u64,
+    /// Combinations of places.
+    pub combinations: u64,
+}
+
+impl std::ops::AddAssign for Unsearched {
+    fn add_assign(&mut self, other: Self) {
+        self.runs += other.runs;
+        self.variables += other.variables;
+        self.accesses += other.accesses;
+        self.combinations += other.combinations;
+    }
+}
+
 /// All that came of a chase.
 #[derive(Debug, Default)]
 pub struct Outcome {
@@ -97,6 +119,7 @@ pub struct Outcome {
     pub directed: u32,
     pub events: u64,
     pub left_out: u64,
+    pub unsearched: Unsearched,
     /// Most threads seen in a run.
     pub threads: usize,
     /// Runs that ended in a deadlock, and the different ways in which they did.

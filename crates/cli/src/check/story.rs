@@ -4,7 +4,7 @@ use std::path::Path;
 
 use untorn_chase::{
     CallMade, Composed, Composition, Effect, Finding, How, News, Outcome, Surprise, Unreached,
-    Values,
+    Unsearched, Values,
 };
 use untorn_predict::Origin;
 use untorn_report as report;
@@ -283,7 +283,9 @@ fn verdict(outcome: &Outcome) -> String {
     let torn = count(outcome.findings.len() as u64, "violation");
     let stuck = count(outcome.deadlocked.len() as u64, "deadlock");
     match (outcome.findings.len(), outcome.deadlocked.len(), outcome.candidates) {
-        (0, 0, 0) => "nothing that could be torn was seen".to_owned(),
+        (0, 0, 0) if outcome.unsearched == Unsearched::default() => {
+            "nothing that could be torn was seen".to_owned()
+        }
         (0, 0, _) => "no violation found".to_owned(),
         (0, _, _) => format!("{stuck}, and no torn block, found"),
         (_, 0, _) => format!("{torn} found"),
@@ -310,6 +312,20 @@ fn unreached(outcome: &Outcome, check: &Check, console: &mut Console) -> Result<
             console.say(&format!("  and {} more (--verbose, or the report)\n", number(rest as u64)))
         }
     }
+}
+
+/// Where nobody looked for candidates, in words.
+pub fn unsearched(outcome: &Outcome) -> Vec<String> {
+    let Unsearched { runs, variables, accesses, combinations } = outcome.unsearched;
+    let late = "not looked at for candidates: time was over (--time)";
+    let parts = [
+        (runs.into(), "run", late),
+        (variables, "shared variable", late),
+        (accesses, "access", late),
+        (combinations, "combination", "of places not looked at: too many, or too late"),
+    ];
+    let some = parts.into_iter().filter(|&(number, ..)| number > 0);
+    some.map(|(number, thing, why)| format!("{} {why}", count(number, thing))).collect()
 }
 
 /// What nobody looked at.
@@ -339,6 +355,9 @@ fn limits(outcome: &Outcome, console: &mut Console) -> Result<()> {
             "  NOTE: {} behind the first of each run were not looked at (--events)\n",
             count(outcome.left_out, "event")
         ))?;
+    }
+    for words in unsearched(outcome) {
+        console.say(&format!("  NOTE: {words}\n"))?;
     }
     for words in outcome.unseen.iter().take(MOST_NAMED) {
         console.say(&format!("  NOTE: {}\n", plain(words)))?;

@@ -66,7 +66,7 @@ impl Tally {
     pub fn of(found: &Found, subjects: &[Subject], decided: &[Decided]) -> Self {
         let Found { guarded, ordered, left_out, .. } = *found;
         let one = Counts { guarded, ordered, left_out, ..Counts::default() };
-        let Untried { guarded, ordered, left_out } = found.untried_pairs;
+        let Untried { guarded, ordered, left_out, .. } = found.untried_pairs;
         let pairs = Counts { guarded, ordered, left_out, ..Counts::default() };
         let mut tally = Self { one, pairs };
         for (subject, decided) in subjects.iter().zip(decided) {

@@ -40,8 +40,12 @@ impl<'a, 'h> Combiner<'a, 'h> {
         Self { facts, limits, known: FxHashMap::default(), candidates: Vec::new(), left_out: 0 }
     }
 
-    pub(super) fn variable(&mut self, blocks: &Blocks<'_>, var: VarId, groups: &Groups) {
+    /// Says whether time was enough for all of it.
+    pub(super) fn variable(&mut self, blocks: &Blocks<'_>, var: VarId, groups: &Groups) -> bool {
         for local in &groups.locals {
+            if self.limits.deadline.is_over() {
+                return false;
+            }
             for remote in &groups.remotes {
                 if remote.writes == (local.torn == Torn::ByWrite) {
                     self.combination(var, local, remote);
@@ -53,6 +57,7 @@ impl<'a, 'h> Combiner<'a, 'h> {
                 self.turn(var, local, turn);
             }
         }
+        true
     }
 
     /// What a thread would do if it turned. Not if another one was seen to do it.

@@ -129,7 +129,10 @@ pub struct Untried {
     pub guarded: u64,
     /// Forks and joins, or a lock, do.
     pub ordered: u64,
+    /// Combinations of places that were too many, or came when time was over.
     pub left_out: u64,
+    /// Accesses that were not looked at because time was over.
+    pub unseen: u64,
 }
 
 pub(super) fn find(
@@ -154,5 +157,7 @@ pub(super) fn find(
     if shared.iter().all(Option::is_none) {
         return (Vec::new(), Untried::default());
     }
-    combine::all(facts, &scan::all(facts, blocks, sources, &shared), limits)
+    let (groups, unseen) = scan::all(facts, blocks, sources, limits.deadline, &shared);
+    let (pairs, untried) = combine::all(facts, &groups, limits);
+    (pairs, Untried { unseen, ..untried })
 }

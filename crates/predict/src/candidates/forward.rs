@@ -2,13 +2,15 @@
 //!
 //! The rules are those of [`pairs`](super::pairs); accesses of two variables follow them, too.
 
+use std::cell::Cell;
+
 use rustc_hash::FxHashMap;
 use untorn_trace::{LabelId, Op, ThreadId, VarId};
 
 use super::Spot;
 use super::blocks::Blocks;
 use crate::facts::Facts;
-use crate::history::{At, BlockId};
+use crate::history::{At, Block, BlockId};
 
 /// How deep below an activation its accesses may be.
 const NEAR: usize = 1;
@@ -23,13 +25,36 @@ type Place = (ThreadId, Spot, bool, Option<LabelId>);
 /// When threads come to places.
 #[derive(Debug, Default)]
 pub(super) struct Forward {
-    reached: FxHashMap<Place, Vec<At>>,
+    reached: FxHashMap<Place, Times>,
+}
+
+/// When a thread comes to a place.
+#[derive(Debug, Default)]
+struct Times {
+    all: Vec<At>,
+    /// Where the last search ended. One activation is asked about many times in a row.
+    hint: Cell<usize>,
+}
+
+impl Times {
+    /// The index of the first one that is not before `begin`.
+    fn since(&self, begin: At) -> usize {
+        let hint = self.hint.get();
+        let is_it = self.all.get(hint).is_none_or(|&time| time >= begin)
+            && hint.checked_sub(1).is_none_or(|before| self.all[before] < begin);
+        if is_it {
+            return hint;
+        }
+        let found = self.all.partition_point(|&time| time < begin);
+        self.hint.set(found);
+        found
+    }
 }
 
 impl Forward {
     /// Accesses are added in order; those of one kind at one place at least.
     pub(super) fn add(&mut self, facts: &Facts<'_>, blocks: &Blocks<'_>, access: Access) {
-        self.reached.entry(place(facts, blocks, access)).or_default().push(access.0);
+        self.reached.entry(place(facts, blocks, access)).or_default().all.push(access.0);
     }
 
     /// The activation that the two accesses are one step of.
@@ -59,21 +84,24 @@ impl Forward {
         activation: BlockId,
     ) -> bool {
         let history = facts.history;
-        let times = |access| self.times(facts, place(facts, blocks, access), activation);
-        let (from, to) = (times(first), times(second));
-        if from.first() != to.first() {
-            return from.first() < to.first();
+        let block = history.block(activation);
+        let places = [first, second].map(|access| place(facts, blocks, access));
+        if places[0] != places[1] {
+            let [from, to] = places.map(|place| self.visits(place, block).next());
+            return from < to;
         }
-        from.len() == 2 && history.block_of(first.0) != history.block_of(second.0)
+        // A place and itself: two rounds of a loop, or two calls.
+        let is_twice = || self.visits(places[0], block).take(3).count() == 2;
+        history.block_of(first.0) != history.block_of(second.0) && is_twice()
     }
 
     /// When the activation comes to a place.
-    fn times(&self, facts: &Facts<'_>, place: Place, activation: BlockId) -> &[At] {
-        let block = facts.history.block(activation);
-        let Some(times) = self.reached.get(&place) else { return &[] };
-        let from = times.partition_point(|&time| time < block.begin);
-        let to = block.end.map_or(times.len(), |end| times.partition_point(|&time| time < end));
-        &times[from..to.max(from)]
+    fn visits(&self, place: Place, block: &Block) -> impl Iterator<Item = At> + use<'_> {
+        let end = block.end.unwrap_or(At(u32::MAX));
+        let times = self.reached.get(&place).into_iter();
+        let from = block.begin;
+        let since = times.flat_map(move |times| &times.all[times.since(from)..]);
+        since.copied().take_while(move |&time| time < end)
     }
 }
 

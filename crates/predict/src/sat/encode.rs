@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use untorn_trace::{Op, VarId};
 
 use super::formula::{Formula, Outcome, Truth};
+use super::{Budget, MOST_NODES};
 use crate::goal::Goal;
 use crate::history::{At, ReadFrom, Section};
 use crate::index::{Index, Wanted, exclude_each_other};
@@ -27,23 +28,24 @@ pub(super) struct Encoding<'i, 'a> {
     /// By node: it is in the plan.
     inside: Vec<Truth>,
     formula: Formula,
-    /// With more pairs of events it is given up.
-    most_pairs: usize,
 }
 
 impl<'i, 'a> Encoding<'i, 'a> {
+    /// `None` if it would be too long.
     pub(super) fn new(
         index: &'i Index<'a>,
         goal: &'i Goal,
         zone: &'i Zone,
-        most_pairs: usize,
-        budget: u32,
-    ) -> Self {
+        budget: &Budget,
+    ) -> Option<Self> {
         let nodes = Nodes::new(index, goal, zone);
+        if nodes.len() > MOST_NODES {
+            return None;
+        }
         let mut formula = Formula::new(nodes.len(), budget);
         let inside = (0..nodes.len()).map(|_| Truth::If(formula.fresh())).collect();
         let writes = writes_of(index, &nodes);
-        Self { index, goal, zone, nodes, writes, inside, formula, most_pairs }
+        Some(Self { index, goal, zone, nodes, writes, inside, formula })
     }
 
     /// The events that follow the zone's base, if there is a plan.
@@ -52,7 +54,7 @@ impl<'i, 'a> Encoding<'i, 'a> {
         self.goal();
         self.locks();
         self.reads();
-        if self.formula.size() > self.most_pairs {
+        if self.formula.is_too_much() {
             return (Outcome::Unknown, Vec::new());
         }
         match self.formula.solve() {
@@ -163,7 +165,7 @@ impl<'i, 'a> Encoding<'i, 'a> {
         let sections = self.nodes.sections(self.index, self.zone);
         for (i, a) in sections.iter().enumerate() {
             for b in sections[i + 1..].iter().take_while(|b| b.lock == a.lock) {
-                if exclude_each_other(a, b) && self.formula.size() <= self.most_pairs {
+                if exclude_each_other(a, b) && !self.formula.is_too_much() {
                     self.exclude(a, b);
                 }
             }
@@ -196,7 +198,7 @@ impl<'i, 'a> Encoding<'i, 'a> {
             let Op::Read { var, .. } = self.index.history.event(at).op else { continue };
             let Some(wanted) = self.index.wanted(at) else { continue };
             let Some(counts) = self.counts(at) else { continue };
-            if self.formula.size() > self.most_pairs {
+            if self.formula.is_too_much() {
                 return;
             }
             self.read(at, var, wanted, counts);
@@ -237,6 +239,9 @@ impl<'i, 'a> Encoding<'i, 'a> {
             let comes_first = self.before(write, read);
             if comes_first == Truth::Never {
                 continue;
+            }
+            if self.formula.is_too_much() {
+                return;
             }
             let way = Truth::If(self.formula.fresh());
             ways.push(way);

@@ -6,6 +6,8 @@ use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, lbool};
 use rustc_hash::FxHashMap;
 
 use super::acyclic::Acyclic;
+use super::{Budget, MOST_CLAUSES};
+use crate::deadline::Deadline;
 
 /// A literal, or what is known beforehand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,24 +38,33 @@ pub(super) enum Outcome {
     Unknown,
 }
 
-/// Stops the solver after so many decisions: the same on every machine.
-struct Budget(Cell<u32>);
+/// Stops the solver after so many decisions: the same on every machine, unless time is short.
+struct Left {
+    decisions: Cell<u32>,
+    deadline: Deadline,
+}
 
-impl Callbacks for Budget {
+/// Decisions between two looks at the clock.
+const LOOK: u32 = 16;
+
+impl Callbacks for Left {
     fn stop(&self) -> bool {
-        let left = self.0.get();
-        self.0.set(left.saturating_sub(1));
-        left == 0
+        let left = self.decisions.get();
+        self.decisions.set(left.saturating_sub(1));
+        left == 0 || (left.is_multiple_of(LOOK) && self.deadline.is_over())
     }
 }
 
 pub(super) struct Formula {
-    solver: Solver<Budget>,
+    solver: Solver<Left>,
     graph: Acyclic,
     pairs: FxHashMap<(u32, u32), Lit>,
     /// No solution, seen while it was written down.
     contradicts_itself: bool,
     clause: Vec<Lit>,
+    most_pairs: usize,
+    clauses: u64,
+    deadline: Deadline,
 }
 
 impl std::fmt::Debug for Formula {
@@ -64,21 +75,26 @@ impl std::fmt::Debug for Formula {
 
 impl Formula {
     /// About `nodes` nodes, whose numbers say in which order they happened in the history.
-    pub(super) fn new(nodes: usize, budget: u32) -> Self {
+    pub(super) fn new(nodes: usize, budget: &Budget) -> Self {
         // Restarts are for hard problems; here nearly everything is decided in one descent.
-        let solver = Solver::new(SolverOpts::default(), Budget(Cell::new(budget)));
+        let (decisions, deadline) = (Cell::new(budget.decisions), budget.deadline);
+        let solver = Solver::new(SolverOpts::default(), Left { decisions, deadline });
         Self {
             solver,
             graph: Acyclic::new(nodes),
             pairs: FxHashMap::default(),
             contradicts_itself: false,
             clause: Vec::new(),
+            most_pairs: budget.pairs,
+            clauses: 0,
+            deadline,
         }
     }
 
-    /// How many pairs of nodes have a variable.
-    pub(super) fn size(&self) -> usize {
-        self.pairs.len()
+    /// Whether it is not worth the time any more: it is too long, or time is over.
+    pub(super) fn is_too_much(&self) -> bool {
+        let is_long = self.pairs.len() > self.most_pairs || self.clauses > MOST_CLAUSES;
+        is_long || self.deadline.is_over()
     }
 
     /// A new variable that is false unless something speaks for it.
@@ -114,6 +130,7 @@ impl Formula {
 
     /// At least one of these holds.
     pub(super) fn clause(&mut self, truths: impl IntoIterator<Item = Truth>) {
+        self.clauses += 1;
         self.clause.clear();
         for truth in truths {
             match truth {

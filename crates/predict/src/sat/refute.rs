@@ -10,14 +10,12 @@
 use untorn_trace::{Op, ThreadId, VarId};
 
 use super::formula::{Formula, Outcome, Truth};
+use super::{Budget, MOST_NODES};
 use crate::goal::Goal;
 use crate::history::{At, ReadFrom, Section};
 use crate::index::{Cut, Index, Wanted, exclude_each_other};
 use crate::nodes::{Node, Nodes};
 use crate::zone::Zone;
-
-/// With more it takes too long; many threads get there before their windows are long enough to help.
-const MOST_NODES: usize = 1500;
 
 pub(super) struct Refutation<'i, 'a> {
     index: &'i Index<'a>,
@@ -29,18 +27,11 @@ pub(super) struct Refutation<'i, 'a> {
     /// By node: how many events it needs of each thread.
     rows: Vec<&'i [u32]>,
     formula: Formula,
-    most_pairs: usize,
 }
 
 impl<'i, 'a> Refutation<'i, 'a> {
     /// With the last `back` certain events of each thread.
-    pub(super) fn new(
-        index: &'i Index<'a>,
-        goal: &'i Goal,
-        back: u32,
-        most_pairs: usize,
-        budget: u32,
-    ) -> Self {
+    pub(super) fn new(index: &'i Index<'a>, goal: &'i Goal, back: u32, budget: &Budget) -> Self {
         let limit = certain(index, goal);
         // With many threads, those of the goal matter most.
         let others = back.min((4 * back / limit.len().max(1) as u32).max(2));
@@ -64,7 +55,7 @@ impl<'i, 'a> Refutation<'i, 'a> {
             ends[node.thread.index()] = Some((first, i as u32));
         }
         let formula = Formula::new(nodes.len(), budget);
-        Self { index, goal, zone, nodes, ends, rows: Vec::new(), formula, most_pairs }
+        Self { index, goal, zone, nodes, ends, rows: Vec::new(), formula }
     }
 
     /// Whether there is certainly no plan.
@@ -77,7 +68,7 @@ impl<'i, 'a> Refutation<'i, 'a> {
         self.goal();
         self.locks();
         self.reads();
-        self.formula.size() <= self.most_pairs && self.formula.solve() == Outcome::No
+        !self.formula.is_too_much() && self.formula.solve() == Outcome::No
     }
 
     fn is_old(&self, at: At) -> bool {
@@ -224,7 +215,7 @@ impl<'i, 'a> Refutation<'i, 'a> {
         let sections = self.nodes.sections(self.index, &self.zone);
         for (i, a) in sections.iter().enumerate() {
             for b in sections[i + 1..].iter().take_while(|b| b.lock == a.lock) {
-                if exclude_each_other(a, b) && self.formula.size() <= self.most_pairs {
+                if exclude_each_other(a, b) && !self.formula.is_too_much() {
                     let (a_first, b_first) = (self.leaves_first(a, b), self.leaves_first(b, a));
                     self.formula.clause([a_first, b_first]);
                 }
@@ -244,7 +235,7 @@ impl<'i, 'a> Refutation<'i, 'a> {
             let may_differ = self.goal.events.contains(&at)
                 && self.index.history.second_half(at).is_none()
                 && !self.goes_on(at);
-            if !may_differ && self.formula.size() <= self.most_pairs {
+            if !may_differ && !self.formula.is_too_much() {
                 self.read(at, var, wanted);
             }
         }
@@ -281,6 +272,9 @@ impl<'i, 'a> Refutation<'i, 'a> {
             let first = self.before(write, read.at);
             if first == Truth::Never {
                 continue;
+            }
+            if self.formula.is_too_much() {
+                return;
             }
             let way = Truth::If(self.formula.fresh());
             ways.push(way);

@@ -48,6 +48,10 @@ pub(super) fn all(
         let mut vars = local.kind.vars;
         vars.sort_unstable();
         debug_assert!(by_vars[&vars].contains(&index));
+        if limits.deadline.is_over() {
+            combiner.left_out += by_vars[&vars].len() as u64;
+            continue;
+        }
         for &other in &by_vars[&vars] {
             combiner.combination(local, &groups[other]);
         }

@@ -8,6 +8,7 @@ use crate::candidates::blocks::Blocks;
 use crate::candidates::forward::Forward;
 use crate::candidates::spread::Spread;
 use crate::candidates::{Sources, Spot};
+use crate::deadline::Deadline;
 use crate::facts::Facts;
 use crate::history::{At, BlockId, Origin};
 
@@ -86,13 +87,18 @@ struct Scan<'a, 'h> {
     groups: Vec<Group>,
 }
 
-/// All groups, in the order of their first member. `objects` by variable: those that count.
+/// Accesses between two looks at the clock.
+const LOOK: usize = 4096;
+
+/// All groups, in the order of their first member, and how many accesses were not looked at because time was over.
+/// `objects` by variable: those that count.
 pub(super) fn all(
     facts: &Facts<'_>,
     blocks: &Blocks<'_>,
     sources: Sources,
+    deadline: Deadline,
     objects: &[Option<u32>],
-) -> Vec<Group> {
+) -> (Vec<Group>, u64) {
     let mut scan = Scan {
         facts,
         blocks,
@@ -109,13 +115,26 @@ pub(super) fn all(
             _ => None,
         })
     };
+    // Once it is over it stays so: what is not added here is not asked for below.
+    let is_late = |number: usize| number.is_multiple_of(LOOK) && deadline.is_over();
     if sources == Sources::All {
-        accesses().for_each(|(at, var, ..)| scan.forward.add(facts, blocks, (at, var)));
+        for (number, (at, var, ..)) in accesses().enumerate() {
+            if is_late(number) {
+                break;
+            }
+            scan.forward.add(facts, blocks, (at, var));
+        }
     }
-    for (at, var, writes, object) in accesses() {
-        scan.access(at, var, writes, object);
+    let (mut unseen, mut is_over) = (0, false);
+    for (number, (at, var, writes, object)) in accesses().enumerate() {
+        is_over = is_over || is_late(number);
+        if is_over {
+            unseen += 1;
+        } else {
+            scan.access(at, var, writes, object);
+        }
     }
-    scan.groups
+    (scan.groups, unseen)
 }
 
 impl Scan<'_, '_> {

@@ -18,6 +18,9 @@ enum Special {
     Join,
     /// When it is called, the program is over: the JVM ends whatever the threads are doing.
     Halt,
+    /// It starts the thread that finalises. That one and `main` would race to be the first who needs a class, and classes
+    /// get their identities in the order in which they are needed.
+    Finaliser,
 }
 
 const SUREFIRE_MAP: &str = "org/apache/maven/surefire/api/util/internal/ImmutableMap";
@@ -41,6 +44,8 @@ const SPECIAL: &[(&str, &str, &str, Special)] = &[
     ("java/lang/Thread", "join", "(J)V", Special::Join),
     ("java/lang/Thread", "exit", "()V", Special::Machinery),
     ("java/lang/Shutdown", "halt", "(I)V", Special::Halt),
+    ("java/lang/ref/Finalizer", "<clinit>", "", Special::Finaliser),
+    ("java/lang/ref/Finalizer", "startFinalizerThread", "", Special::Finaliser),
 ];
 
 impl<'a> MethodPass<'_, '_, 'a> {
@@ -91,6 +96,15 @@ impl<'a> MethodPass<'_, '_, 'a> {
             Special::Halt => {
                 let ends = self.probe("programEnds", "()V")?;
                 Wrap { enter: plain(ends), ..Wrap::default() }
+            }
+            Special::Finaliser => {
+                let level = self.class.editor.pool().methodref(
+                    "jdk/internal/misc/VM",
+                    "initLevel",
+                    "()I",
+                )?;
+                let code = Snippet::new().invokestatic(level).op(op::POP);
+                Wrap { enter: code, ..Wrap::default() }
             }
             Special::Join => {
                 let joined = self.probe("joined", "(Ljava/lang/Thread;)V")?;

@@ -337,7 +337,7 @@ impl<'a> Chase<'a> {
         let is_late = self.outcome.runs > 1 && self.deadline().is_over();
         self.outcome.unsearched.runs += u32::from(is_late);
         if is_late && target.is_none() && ran.ended != Ended::Deadlock {
-            minimise::forget(trace);
+            learning::forget(trace);
             return Ok(());
         }
         let run = self.load(request.how, ran, trace)?;

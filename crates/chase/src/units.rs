@@ -8,6 +8,9 @@ use untorn_trace::{Event, LabelId, Op, SiteId, Tables, ThreadId, Value};
 
 use crate::compositions::{CompositionId, Compositions, ResultKind};
 
+/// Calls of one activation that a second call may belong to.
+const MOST_EARLIER: usize = 64;
+
 /// What a call said, as far as its caller may decide by it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Answer {
@@ -235,6 +238,10 @@ impl Units {
         [one.contains(first), other.contains(last)]
     }
 
+    fn place_of(&self, unit: u32) -> &UnitPlace {
+        &self.places[self.units[unit as usize].place as usize]
+    }
+
     fn both(&self, made: &Made) -> [&Unit; 2] {
         [made.first, made.second].map(|unit| &self.units[unit as usize])
     }
@@ -244,7 +251,7 @@ impl Units {
         if one.activation != other.activation || one.begin >= other.begin {
             return None;
         }
-        let [from, to] = [one, other].map(|unit| &self.places[unit.place as usize]);
+        let [from, to] = [first, second].map(|unit| self.place_of(unit));
         let ids = known.of_method(&from.method).iter();
         let id = ids
             .copied()
@@ -289,17 +296,12 @@ impl Units {
     }
 
     /// Which of the calls of its thread the first one of a composition is.
-    pub(crate) fn first_of(&self, made: &Made) -> Occurrence {
-        let thread = self.by_thread.iter().position(|own| own.contains(&made.first)).unwrap_or(0);
-        let place = &self.places[self.units[made.first as usize].place as usize];
-        let same = |unit: &&u32| self.places[self.units[**unit as usize].place as usize] == *place;
-        let before = self.by_thread[thread].iter().take_while(|&&unit| unit != made.first);
-        Occurrence {
-            id: made.id,
-            thread: ThreadId::from_index(thread),
-            place: place.clone(),
-            nth: before.filter(same).count(),
-        }
+    pub(crate) fn first_of(&self, history: &History, made: &Made) -> Occurrence {
+        let thread = history.event(self.both(made)[0].begin).thread;
+        let place = self.place_of(made.first);
+        let before = self.by_thread[thread.index()].iter().take_while(|&&unit| unit != made.first);
+        let nth = before.filter(|&&unit| self.place_of(unit) == place).count();
+        Occurrence { id: made.id, thread, place: place.clone(), nth }
     }
 
     /// What the calls of a composition say that begins with that call, if nobody comes between them.
@@ -310,8 +312,7 @@ impl Units {
         first: &Occurrence,
     ) -> Option<[Answer; 2]> {
         let own = self.by_thread.get(first.thread.index())?.iter();
-        let mut same = own
-            .filter(|&&unit| self.places[self.units[unit as usize].place as usize] == first.place);
+        let mut same = own.filter(|&&unit| self.place_of(unit) == &first.place);
         let unit = *same.nth(first.nth)?;
         let all = self.made.get(&self.units[unit as usize].activation)?;
         let made = all.iter().find(|made| made.id == first.id && made.first == unit)?;
@@ -376,7 +377,7 @@ impl Units {
         at: At,
     ) -> Option<Told> {
         let classes = known.get(made.id).calls.each_ref().map(|call| class_of(&call.api));
-        let api = |unit: u32| &self.places[self.units[unit as usize].place as usize].api;
+        let api = |unit: u32| &self.place_of(unit).api;
         let mut alike =
             self.around(thread, at).filter(|&unit| classes.contains(&class_of(api(unit))));
         let unit = alike.next().or_else(|| self.around(thread, at).next())?;
@@ -385,14 +386,7 @@ impl Units {
 
     fn told(&self, known: &Compositions, unit: u32) -> Told {
         let Unit { label, begin, .. } = self.units[unit as usize];
-        Told {
-            label,
-            begin,
-            answer: self.answer(
-                unit,
-                known.result(&self.places[self.units[unit as usize].place as usize].api),
-            ),
-        }
+        Told { label, begin, answer: self.answer(unit, known.result(&self.place_of(unit).api)) }
     }
 }
 
@@ -408,9 +402,6 @@ pub(crate) struct Told {
     pub begin: At,
     pub answer: Option<Answer>,
 }
-
-/// Calls of one activation that a second call may belong to.
-const MOST_EARLIER: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -37,12 +37,7 @@ pub fn run(args: DoctorArgs) -> Result<Exit> {
     };
     let surroundings = Surroundings::at(None);
     let config: Config = agent_config(&record, &surroundings, &launch);
-    let start = Start {
-        words: &record.program.command,
-        which: &record.program.which,
-        config: &config,
-        extra: &[],
-    };
+    let start = record.program.start(&config);
     let done = run::run(&launch, &start, &surroundings)?;
     let meta = last_meta(&config.trace);
     let report = match &meta {

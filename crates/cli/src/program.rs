@@ -1,10 +1,12 @@
 //! What is run: a command, which of its JVMs is meant, and where.
 
-use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 use untorn_jvm::JUNIT_MAIN;
 use untorn_jvm::choose::Which;
+use untorn_jvm::config::Config;
+use untorn_jvm::launch::{Start, is_java};
 
 use crate::args::ProgramArgs;
 use crate::exit::{Failure, Result};
@@ -31,6 +33,11 @@ impl Program {
                 .way_out("write '*' for any text, as in --main '*.Server'"));
         }
         Ok(Self { command, which: Which { main, test }, directory })
+    }
+
+    /// How it is started under the agent.
+    pub fn start<'a>(&'a self, config: &'a Config) -> Start<'a> {
+        Start { words: &self.command, which: &self.which, config, extra: &[] }
     }
 
     /// Whether it is the agent's own class that runs.
@@ -61,7 +68,7 @@ fn junit_command(
         true => vec!["java".to_owned(), "-ea".to_owned()],
         false => command,
     };
-    if Path::new(&words[0]).file_name() != Some(OsStr::new("java")) {
+    if !is_java(&words[0]) {
         return Err(Failure::input(format!("--junit needs `java`, not '{}'", words[0]))
             .way_out("behind `--` there may be java and its options: -- java -Xmx1g"));
     }

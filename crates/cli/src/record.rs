@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use untorn_jvm::config::{Config, ScopeConfig};
-use untorn_jvm::launch::{Launch, Start};
+use untorn_jvm::launch::Launch;
 use untorn_report::words::count;
 use untorn_trace::tables::RunMeta;
 
@@ -19,12 +19,7 @@ pub fn run(record: &Record) -> Result<u8> {
     let surroundings = Surroundings::at(record.program.directory.as_deref());
     let config = agent_config(record, &surroundings, &launch);
     check_writable(&config.trace)?;
-    let start = Start {
-        words: &record.program.command,
-        which: &record.program.which,
-        config: &config,
-        extra: &[],
-    };
+    let start = record.program.start(&config);
     let done = run::run(&launch, &start, &surroundings)?;
     if !record.quiet {
         console::tell(&summary(&config.trace, &done));

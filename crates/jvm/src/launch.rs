@@ -32,8 +32,7 @@ pub struct Start<'a> {
 impl Start<'_> {
     /// Whether the JVM is started by somebody else.
     pub fn is_behind(&self) -> bool {
-        let name = self.words.first().and_then(|word| Path::new(word).file_name());
-        name != Some(OsStr::new("java")) || !self.which.is_any()
+        !self.words.first().is_some_and(|word| is_java(word)) || !self.which.is_any()
     }
 }
 
@@ -262,11 +261,19 @@ fn jvm_options(config: &Config, release: Option<u32>) -> Vec<String> {
     options
 }
 
+/// Whether a word of a command starts a JVM by itself.
+pub fn is_java(word: &str) -> bool {
+    Path::new(word).file_name() == Some(OsStr::new("java"))
+}
+
+/// The folder of the JDK that a program, `bin/java` of it, belongs to.
+pub fn home_of(java: &Path) -> Option<PathBuf> {
+    java.canonicalize().ok()?.ancestors().nth(2).map(Path::to_owned)
+}
+
 /// Which release of Java a program belongs to, by the file `release` of its JDK: 17 for `JAVA_VERSION="17.0.15"`.
 pub fn release_of(java: &Path) -> Option<u32> {
-    let java = java.canonicalize().ok()?;
-    let home = java.parent()?.parent()?;
-    let text = std::fs::read_to_string(home.join("release")).ok()?;
+    let text = std::fs::read_to_string(home_of(java)?.join("release")).ok()?;
     let version = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
     version.trim_matches('"').split(['.', '-', '+', '_']).next()?.parse().ok()
 }

@@ -165,18 +165,12 @@ impl Composition {
     /// `Map.containsKey and Map.remove in Cart.remove are not one step`.
     pub fn headline(&self) -> Option<String> {
         let [first, last] = self.own()?.map(CallMade::short_name);
-        let client = short_name(&self.client);
+        let client = words::call_name(&self.client);
         Some(match first == last {
             true => format!("two calls of {first} in {client} are not one step"),
             false => format!("{first} and {last} in {client} are not one step"),
         })
     }
-}
-
-/// `Map.remove` of `java.util.Map.remove`.
-fn short_name(name: &str) -> &str {
-    let mut dots = name.rmatch_indices('.').map(|(at, _)| at);
-    dots.nth(1).map_or(name, |at| &name[at + 1..])
 }
 
 /// A call that was made.
@@ -195,7 +189,7 @@ pub struct CallMade {
 impl CallMade {
     /// `Map.remove`
     pub fn short_name(&self) -> &str {
-        short_name(&self.api)
+        words::call_name(&self.api)
     }
 
     /// `remove`

@@ -75,6 +75,12 @@ pub fn finding(finding: &Finding, look: &Look) -> String {
 fn proof(finding: &Finding, look: &Look) -> String {
     let values = finding.evidence.iter().flat_map(|evidence| &evidence.values);
     let mut proof: Vec<String> = values.cloned().collect();
+    let is_composed = finding.evidence.as_ref().is_some_and(|own| own.composition.is_some());
+    if is_composed && !look.verbose && !proof.is_empty() {
+        // The values are those of accesses; what was told are calls.
+        let text = "no order in which nobody comes between the two calls gives what they gave";
+        return paragraph(text, look);
+    }
     let story = story(finding, None);
     // Orders that were played through say it in a line; how it follows from the values is for who asks.
     let orders = story.orders.filter(|orders| orders.is_refuted() && !look.verbose);
@@ -85,11 +91,6 @@ fn proof(finding: &Finding, look: &Look) -> String {
     }
     if proof.is_empty() || look.verbose {
         proof.push(words::cycle(finding));
-    }
-    let is_composed = finding.evidence.as_ref().is_some_and(|own| own.composition.is_some());
-    if is_composed && !look.verbose && finding.evidence.iter().any(|own| !own.values.is_empty()) {
-        let text = "no order in which nobody comes between the two calls gives what they gave";
-        return paragraph(text, look);
     }
     if story.pattern.len() == 4 {
         proof.insert(0, story.headline.iter().map(|span| span.text.as_str()).collect());

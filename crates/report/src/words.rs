@@ -221,6 +221,12 @@ pub fn number(value: u64) -> String {
     out
 }
 
+/// `Map.remove` of `java.util.Map.remove`.
+pub fn call_name(name: &str) -> &str {
+    let mut dots = name.rmatch_indices('.').map(|(at, _)| at);
+    dots.nth(1).map_or(name, |at| &name[at + 1..])
+}
+
 /// `1 event`, `2 events`.
 pub fn count(value: u64, noun: &str) -> String {
     let plural = match (value, noun.ends_with("ss")) {

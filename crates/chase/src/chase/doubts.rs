@@ -4,7 +4,7 @@
 //! not make the one the reason of the other. So the run is made once more up to the first call, and then nobody comes
 //! between. Only if the second call says something else there, what it said is held against the program.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use untorn_schedule::Plan;
 
@@ -29,6 +29,12 @@ pub(super) struct Doubt {
     is_tried: bool,
 }
 
+impl Doubt {
+    pub(super) fn rests_on(&self, trace: &Path) -> bool {
+        self.found.trace == trace
+    }
+}
+
 impl Chase<'_> {
     /// Keeps a finding until it is known what the calls say otherwise; `false` if that cannot be found out.
     pub(super) fn doubt(
@@ -40,8 +46,9 @@ impl Chase<'_> {
     ) -> bool {
         let known = &self.options.compositions;
         let made = run.composition(instance.own);
-        let said = made
-            .and_then(|made| Some((run.units.first_of(&made), run.units.answers(known, &made)?)));
+        let said = made.and_then(|made| {
+            Some((run.units.first_of(&run.history, &made), run.units.answers(known, &made)?))
+        });
         let Some(((first, answers), plan)) = said.zip(steer::undisturbed(run, instance)) else {
             self.targets[target].done = false;
             self.targets[target].last = Some(Unreached::Undecided);
@@ -84,7 +91,7 @@ impl Chase<'_> {
         }
         let trace = doubt.found.trace.clone();
         if !self.report(doubt.found) {
-            self.forget(&trace);
+            self.forget_unneeded(&trace);
         }
     }
 
@@ -93,24 +100,13 @@ impl Chase<'_> {
         target.done = false;
         target.harmless += 1;
         target.last = Some(why);
-        self.forget(&doubt.found.trace);
+        self.forget_unneeded(&doubt.found.trace);
     }
 
     /// What was never decided is not called a violation.
     pub(super) fn drop_doubts(&mut self) {
         for doubt in std::mem::take(&mut self.doubts) {
             self.dismiss(doubt, Unreached::OutOfBudget);
-        }
-    }
-
-    /// Removes a trace that nothing rests on.
-    pub(super) fn forget(&self, trace: &PathBuf) {
-        let is_needed = self.outcome.findings.iter().any(|found| found.trace == *trace)
-            || self.outcome.deadlocked.iter().any(|stuck| stuck.trace == *trace)
-            || self.doubts.iter().any(|doubt| doubt.found.trace == *trace);
-        if !is_needed {
-            // Nobody asks for it again; that it cannot be removed does no harm.
-            let _ = std::fs::remove_file(trace);
         }
     }
 }

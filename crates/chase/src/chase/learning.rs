@@ -1,5 +1,6 @@
 //! What a run teaches: candidates, orders that lead to them, what normal runs look like.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -87,8 +88,7 @@ impl Chase<'_> {
     /// Keeps a run for later leads. Old directed runs go; the trace file stays only if it is evidence.
     pub(super) fn keep(&mut self, run: Run, is_evidence: bool) {
         if !is_evidence {
-            // Nobody asks for it again; that it cannot be removed does no harm.
-            let _ = std::fs::remove_file(&run.trace);
+            forget(&run.trace);
         }
         self.kept.push(Some(run));
         let loaded = self.kept.iter().flatten().count();
@@ -102,4 +102,19 @@ impl Chase<'_> {
             }
         }
     }
+
+    /// Removes a trace unless something rests on it.
+    pub(super) fn forget_unneeded(&self, trace: &Path) {
+        let is_needed = self.outcome.findings.iter().any(|found| found.trace == trace)
+            || self.outcome.deadlocked.iter().any(|stuck| stuck.trace == trace)
+            || self.doubts.iter().any(|doubt| doubt.rests_on(trace));
+        if !is_needed {
+            forget(trace);
+        }
+    }
+}
+
+/// Nobody asks for it again; that it cannot be removed does no harm.
+pub(super) fn forget(trace: &Path) {
+    let _ = std::fs::remove_file(trace);
 }

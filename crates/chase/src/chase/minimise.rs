@@ -12,11 +12,11 @@
 //! **Promise:** a schedule is taken only if its run shows the same finding with at least the same proof, and with fewer
 //! preemptions. The budget ends the search; what it has then is not always the simplest.
 
-use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use untorn_schedule::{Plan, PlanStep};
 
+use super::learning::forget;
 use super::{Chase, ChaseError, Finding, News};
 use crate::evidence::Run;
 use crate::instance::Accesses;
@@ -119,15 +119,10 @@ impl Chase<'_> {
         let old = std::mem::replace(&mut found.trace, run.trace);
         (found.judged, found.run, found.tables) = (judged, run.number, run.tables);
         found.preemptions = run.ran.preemptions;
-        self.forget(&old);
+        self.forget_unneeded(&old);
     }
 }
 
 fn is_complicated(found: &Finding) -> bool {
     found.preemptions.is_some_and(|preemptions| preemptions > FEWEST)
-}
-
-/// Nobody asks for it again; that it cannot be removed does no harm.
-pub(super) fn forget(trace: &Path) {
-    let _ = std::fs::remove_file(trace);
 }

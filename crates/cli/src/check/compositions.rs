@@ -1,11 +1,12 @@
 //! Calls that look meant to be one step: found in the class files of the program that is checked.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use untorn_chase::{ComposedCall, Composition, Compositions, ResultKind};
 use untorn_compose::{Archives, Finding, Jdk, Options, Origin, Report, analyze};
+use untorn_jvm::launch::{find_program, home_of, is_java};
 use untorn_report::words::{count, number};
 
 use crate::classpath::class_path;
@@ -20,19 +21,19 @@ const LEAST_SCORE: i32 = 0;
 /// Reads the class path of the command; what is found goes into what the chase and the agent are told.
 pub fn look_for(check: &mut Check, console: &mut Console) -> Result<()> {
     let program = &check.program;
-    let is_java = program.command.first().is_some_and(|word| Path::new(word).ends_with("java"));
-    if !is_java {
+    let Some(java) = program.command.first().filter(|word| is_java(word)) else {
         return Err(Failure::input(
             "where a script or a build tool takes its classes from is not known",
         )
         .way_out("start the program with java itself, or leave --compositions out"));
-    }
+    };
     let path = class_path(&program.command, program.directory.as_deref());
     let archives = read(&path)?;
-    let home = jdk_of(&program.command).or_else(Jdk::home).ok_or_else(|| {
-        Failure::input("no JDK was found, and without its classes little can be told")
-            .way_out("set JAVA_HOME")
-    })?;
+    let home =
+        find_program(java).and_then(|java| home_of(&java)).or_else(Jdk::home).ok_or_else(|| {
+            Failure::input("no JDK was found, and without its classes little can be told")
+                .way_out("set JAVA_HOME")
+        })?;
     let jdk = Jdk::open(&home).map_err(|error| fault(&error))?;
     let report = analyze(&archives.classes, &jdk, &Options::default());
     let all: Vec<Composition> = report
@@ -71,12 +72,6 @@ fn read(path: &[PathBuf]) -> Result<Archives> {
             .way_out("give the class path with -cp, or leave --compositions out"));
     }
     Ok(archives)
-}
-
-/// The JDK that the command starts.
-fn jdk_of(command: &[String]) -> Option<PathBuf> {
-    let java = untorn_jvm::launch::find_program(command.first()?)?.canonicalize().ok()?;
-    java.parent().and_then(Path::parent).map(Path::to_owned)
 }
 
 /// Every two calls of a finding.

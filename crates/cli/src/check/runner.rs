@@ -108,12 +108,12 @@ impl Worker {
         let surroundings = Surroundings::at(check.program.directory.as_deref());
         // A command that cannot be started is told at once, and as what it is.
         let config = agent_config(&record, &surroundings, &launch);
-        launch.command(&start(&record, &config), |_| ()).map_err(|error| refused(&error))?;
+        launch.command(&record.program.start(&config), |_| ()).map_err(|error| refused(&error))?;
         Ok(Self { launch, surroundings, record, patience, output, failure: None })
     }
 
     fn start(&self, config: &Config) -> Result<Child, Failure> {
-        let start = start(&self.record, config);
+        let start = self.record.program.start(config);
         let mut command = self
             .launch
             .command(&start, |command| self.surroundings.apply(command))
@@ -154,7 +154,7 @@ impl Worker {
         let measure = (begin.elapsed() * 20).max(Duration::from_secs(20));
         self.patience = self.patience.min(measure);
         let [mut stdout, stderr] = [self.kept(0), self.kept(1)];
-        let start = start(&self.record, &config);
+        let start = self.record.program.start(&config);
         if start.is_behind() {
             stdout = noise::without(&stdout);
         }
@@ -227,11 +227,6 @@ impl Worker {
         }
         bytes
     }
-}
-
-fn start<'a>(record: &'a Record, config: &'a Config) -> Start<'a> {
-    let (words, which) = (&record.program.command, &record.program.which);
-    Start { words, which, config, extra: &[] }
 }
 
 /// What the class that runs tests has printed, as an error of our own.

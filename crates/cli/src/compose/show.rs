@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use untorn_compose::{Finding, Kind, Report, Step, Symptom};
 use untorn_report::terminal::paint;
 use untorn_report::text::{plain, wrap};
-use untorn_report::words::{count, number};
+use untorn_report::words::{call_name, count, number};
 
 use crate::console::Console;
 use crate::exit::Result;
@@ -156,10 +156,8 @@ fn place(finding: &Finding) -> Option<String> {
 /// `containsKey (line 42), then remove (line 44)`.
 fn calls(finding: &Finding) -> String {
     let shown = finding.calls.iter().map(|call| {
-        let mut parts = call.api.rsplit('.');
-        let (method, class) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         let line = call.line.map_or(String::new(), |line| format!(" (line {line})"));
-        format!("{class}.{method}{line}")
+        format!("{}{line}", call_name(&call.api))
     });
     shown.collect::<Vec<_>>().join(", then ")
 }

@@ -1,24 +1,14 @@
 //! The sources of the JDK that a command runs on.
 
-use std::env;
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use untorn_jvm::launch::{find_program, home_of, is_java};
 
 /// `lib/src.zip` of the JDK whose `java` the command starts. Lines of another version would be wrong lines, so a
 /// command that is not `java` itself has none.
 pub fn sources(command: &[String]) -> Option<PathBuf> {
-    let java = Path::new(command.first()?);
-    if java.file_name() != Some(OsStr::new("java")) {
-        return None;
-    }
-    let found = if java.components().count() > 1 {
-        java.to_owned()
-    } else {
-        let path = env::var_os("PATH")?;
-        env::split_paths(&path).map(|folder| folder.join(java)).find(|file| file.is_file())?
-    };
-    let real = found.canonicalize().ok()?;
-    let home = real.parent()?.parent()?;
+    let java = command.first().filter(|word| is_java(word))?;
+    let home = home_of(&find_program(java)?)?;
     // JDK 8 keeps it beside the `jre` folder.
     [home.join("lib/src.zip"), home.join("src.zip"), home.parent()?.join("src.zip")]
         .into_iter()
@@ -27,6 +17,8 @@ pub fn sources(command: &[String]) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::env;
+
     use super::*;
 
     #[test]

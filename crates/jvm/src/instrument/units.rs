@@ -9,9 +9,9 @@ use untorn_trace::event::ValueKind;
 use super::{MethodPass, RewriteError, value_kind};
 use crate::sites::What;
 
-/// How the result of a call is told.
+/// How what a call gives back is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Result {
+struct GivenBack {
     kind: ValueKind,
     /// Leaves a copy of it on the stack.
     copy: u8,
@@ -19,7 +19,7 @@ struct Result {
     probe: &'static str,
 }
 
-impl Result {
+impl GivenBack {
     /// `None` for nothing, and for what no answer is made of.
     fn of(descriptor: &str) -> Option<Self> {
         let result = descriptor.rsplit(')').next()?;
@@ -45,7 +45,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
     pub(super) fn unit_begins(
         &mut self,
         instr: &Instr<'a>,
-    ) -> std::result::Result<Option<Member<'a>>, RewriteError> {
+    ) -> Result<Option<Member<'a>>, RewriteError> {
         let is_call = matches!(instr.opcode, op::INVOKEVIRTUAL..=op::INVOKEINTERFACE);
         // Only methods whose activations are told can be told to make two calls.
         if !is_call || self.method.name().starts_with('<') || !self.units().contains(&instr.pc) {
@@ -64,12 +64,12 @@ impl<'a> MethodPass<'_, '_, 'a> {
         &mut self,
         instr: &Instr<'a>,
         called: Member<'a>,
-    ) -> std::result::Result<(), RewriteError> {
-        let result = Result::of(&called.descriptor);
+    ) -> Result<(), RewriteError> {
+        let result = GivenBack::of(&called.descriptor);
         let what = What::UnitReturn { api: api(&called), result: result.map(|result| result.kind) };
         let site = self.site(instr.pc, what);
         let code = match result {
-            Some(Result { copy, probe, .. }) => {
+            Some(GivenBack { copy, probe, .. }) => {
                 self.tell(Snippet::new().op(copy), site, "answered", probe)?
             }
             None => self.tell(Snippet::new(), site, "mark", "(I)V")?,
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn results_are_told_by_their_kind() {
-        let kind = |descriptor| Result::of(descriptor).map(|result| result.kind);
+        let kind = |descriptor| GivenBack::of(descriptor).map(|result| result.kind);
         assert_eq!(kind("(I)Z"), Some(ValueKind::Bool));
         assert_eq!(kind("()Ljava/lang/Object;"), Some(ValueKind::Ref));
         assert_eq!(kind("(Ljava/lang/String;)J"), Some(ValueKind::Int));

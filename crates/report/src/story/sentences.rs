@@ -13,11 +13,9 @@ pub fn sentence(plot: &Plot<'_>, steps: &[SceneStep], index: usize) -> String {
     match operation.action {
         Action::Begin => format!("{who} enters {method}."),
         Action::End => leaves(plot, steps, index, &who, method),
-        Action::Read | Action::Write if of_call(plot, operation, key).is_some() => {
-            of_call(plot, operation, key).unwrap_or_default()
-        }
-        Action::Read | Action::Write => match (plot.three(), key) {
-            (Some(three), Some(place)) => of_key(plot, three, place, &who),
+        Action::Read | Action::Write => match (of_call(plot, operation, key), plot.three(), key) {
+            (Some(text), ..) => text,
+            (_, Some(three), Some(place)) => of_key(plot, three, place, &who),
             _ => plot
                 .pair()
                 .and_then(|pair| pair.sentence(plot, operation))

@@ -66,19 +66,19 @@ impl Chase<'_> {
         Some(Request::undirected(How::Plan(doubt.plan.clone())))
     }
 
-    /// Decides about findings whose calls were made without anybody between them in this run.
+    /// Decides about the finding for which this run was made.
     pub(super) fn settle(&mut self, run: &Run) {
-        for doubt in std::mem::take(&mut self.doubts) {
-            let made =
-                run.units.undisturbed(&run.history, &self.options.compositions, &doubt.first);
-            match made {
-                _ if !doubt.is_tried => self.doubts.push(doubt),
-                Some([first, second])
-                    if first == doubt.answers[0] && second != doubt.answers[1] =>
-                {
-                    self.admit(doubt, second);
-                }
-                _ => self.dismiss(doubt, Unreached::Harmless),
+        let How::Plan(plan) = &run.how else { return };
+        let Some(place) = self.doubts.iter().position(|doubt| doubt.plan == *plan) else { return };
+        let doubt = self.doubts.remove(place);
+        let made = run.units.undisturbed(&run.history, &self.options.compositions, &doubt.first);
+        match made {
+            Some([first, second]) if first == doubt.answers[0] && second != doubt.answers[1] => {
+                self.admit(doubt, second);
+            }
+            _ => {
+                self.targets[doubt.target].harmless += 1;
+                self.dismiss(doubt, Unreached::Harmless);
             }
         }
     }
@@ -98,7 +98,6 @@ impl Chase<'_> {
     fn dismiss(&mut self, doubt: Doubt, why: Unreached) {
         let target = &mut self.targets[doubt.target];
         target.done = false;
-        target.harmless += 1;
         target.last = Some(why);
         self.forget_unneeded(&doubt.found.trace);
     }

@@ -338,6 +338,11 @@ impl<'a> ClassFile<'a> {
         self.pool_end
     }
 
+    /// Where the number of fields stands: behind the access flags, two names and the interfaces.
+    pub(crate) const fn field_count_at(&self) -> usize {
+        self.pool_end + 8 + 2 * self.interfaces.len()
+    }
+
     pub(crate) const fn this_class(&self) -> u16 {
         self.this_class
     }

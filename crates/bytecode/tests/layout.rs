@@ -472,3 +472,22 @@ fn methods_without_code_are_left_alone_but_for_what_is_not_code() {
     assert_eq!(rewritten.skipped, [(0, SkipReason::NoCode)]);
     assert_eq!(rewritten.bytes, native.bytes);
 }
+
+#[test]
+fn a_field_is_added_before_those_of_the_class() {
+    let mut bytes = Maker::with(61, &Body::new([op::RETURN]));
+    let mut wanted = Vec::new();
+    for name in ["first", "second"] {
+        let class = ClassFile::parse(&bytes).expect("the class is well-formed");
+        let mut editor = ClassEditor::new(&class);
+        editor.add_field(access::PRIVATE, name, "J").expect("there is room");
+        editor.method(0).prologue(code(&[op::NOP]));
+        bytes = editor.finish().expect("the pool has room").bytes;
+        wanted.insert(0, name);
+    }
+    let class = ClassFile::parse(&bytes).expect("what we write, we can read");
+    let names: Vec<_> = class.fields().iter().map(|field| field.name().to_owned()).collect();
+    assert_eq!(names, wanted);
+    assert_eq!(class.fields()[0].descriptor(), "J");
+    assert_eq!(class.methods()[0].code().map(|code| code.bytes().len()), Some(3));
+}

@@ -1,16 +1,17 @@
 //! `untorn replay`: repeats a recorded run, event by event, and says where it differs.
 
+mod compare;
+
 use std::path::Path;
 
 use untorn_jvm::choose::Which;
 use untorn_jvm::launch::{Launch, Start};
 use untorn_jvm::{SCHEDULE, config::Config};
 use untorn_report::words::number;
-use untorn_trace::event::Event;
 use untorn_trace::formats::utr;
-use untorn_trace::tables::{RunMeta, Tables};
-use untorn_trace::{Source, show_value};
+use untorn_trace::tables::RunMeta;
 
+use self::compare::{Compared, compare};
 use crate::config::Replay;
 use crate::console;
 use crate::exit::{Exit, Failure, Result};
@@ -20,12 +21,8 @@ use crate::run::{self, Surroundings};
 
 pub fn run(replay: &Replay) -> Result<u8> {
     let old = Input::utr(&replay.file);
-    let bytes = std::fs::read(&replay.file)
-        .map_err(|error| Failure::input(format!("{}: {error}", replay.file.display())))?;
-    let fault = |error: untorn_trace::TraceError| {
-        Failure::input(format!("{}: {error}", replay.file.display()))
-    };
-    let schedule = utr::extras(&bytes, SCHEDULE).map_err(fault)?;
+    let schedule =
+        utr::extras(&replay.file, SCHEDULE).map_err(|error| Failure::input(error.to_string()))?;
     let meta = crate::reading::last_meta(&replay.file)
         .map_err(|error| Failure::input(format!("{}: {error}", replay.file.display())))?;
     let command = meta.meta.command.clone();
@@ -86,95 +83,6 @@ fn surroundings_of(meta: &RunMeta) -> Surroundings {
     Surroundings {
         directory: get("directory").as_str().unwrap_or(".").to_owned(),
         environment: serde_json::from_value(get("environment")).unwrap_or_default(),
-    }
-}
-
-enum Compared {
-    Same(u64),
-    Differs { at: u64, expected: String, actual: String },
-}
-
-/// Compares two traces event by event. Ids are given by first occurrence, so the same events have the same ids.
-fn compare(old: &Input, new: &Input) -> Result<Compared> {
-    let (mut a, mut b) = (old.open()?, new.open()?);
-    let (mut left, mut right) = (Reading::default(), Reading::default());
-    let mut at = 0;
-    loop {
-        let (x, y) = (left.next(a.as_mut(), old)?, right.next(b.as_mut(), new)?);
-        if x.is_none() && y.is_none() {
-            return Ok(Compared::Same(at));
-        }
-        let shown = |event: Option<Event>, tables: &Tables| {
-            event.map_or("the end of the run".to_owned(), |event| words(&event, tables))
-        };
-        if x != y || x.is_some_and(|event| words(&event, a.tables()) != words(&event, b.tables())) {
-            let (expected, actual) = (shown(x, a.tables()), shown(y, b.tables()));
-            // A trace that was cut short says nothing of what came after.
-            if x.is_none() && a.notes().cut.is_some() {
-                return Ok(Compared::Same(at));
-            }
-            return Ok(Compared::Differs { at, expected, actual });
-        }
-        at += 1;
-    }
-}
-
-#[derive(Default)]
-struct Reading {
-    batch: Vec<Event>,
-    next: usize,
-}
-
-impl Reading {
-    fn next(&mut self, source: &mut dyn Source, input: &Input) -> Result<Option<Event>> {
-        if self.next == self.batch.len() {
-            source.read(&mut self.batch).map_err(|error| input.fault(&error))?;
-            self.next = 0;
-        }
-        let event = self.batch.get(self.next).copied();
-        self.next += 1;
-        Ok(event)
-    }
-}
-
-/// An event in words.
-fn words(event: &Event, tables: &Tables) -> String {
-    let thread = tables.thread_name(event.thread);
-    let what = untorn_report::Action::of(event.op).verb();
-    let target = target(event, tables);
-    let value = event.value().map_or(String::new(), |value| {
-        let kind = match event.op {
-            untorn_trace::Op::Read { var, .. } | untorn_trace::Op::Write { var, .. } => {
-                tables.var_facts(var).kind
-            }
-            _ => untorn_trace::ValueKind::Ref,
-        };
-        format!(" = {}", show_value(value, kind))
-    });
-    let place = match tables.site_text(event.site) {
-        text if text.is_empty() => text,
-        text => format!(" at {text}"),
-    };
-    format!("{thread}: {what} {target}{value}{place}")
-}
-
-fn target(event: &Event, tables: &Tables) -> String {
-    use untorn_trace::Op;
-    match event.op {
-        Op::Read { var, .. } | Op::Write { var, .. } => tables.var_name(var),
-        Op::Acquire { lock, .. }
-        | Op::Release { lock, .. }
-        | Op::Request { lock }
-        | Op::Wait { lock }
-        | Op::Resume { lock }
-        | Op::Notify { lock, .. } => tables.lock_name(lock),
-        Op::Fork { child } | Op::Join { child } => tables.thread_name(child),
-        Op::Begin { label } | Op::End { label } => tables.block_name(label, event.site),
-        Op::Branch { count } => count.to_string(),
-        Op::Call { method, .. } | Op::Return { method, .. } => {
-            tables.block_name(method, event.site)
-        }
-        Op::Input { source, .. } => tables.block_name(source, event.site),
     }
 }
 

@@ -21,6 +21,7 @@ use crate::buffers::Buffers;
 use crate::choose;
 use crate::config::Config;
 use crate::control::{Control, Core};
+use crate::held;
 use crate::instrument::Rewriter;
 use crate::jni::Jni;
 use crate::jvmti::{Jvmti, JvmtiFault};
@@ -49,8 +50,9 @@ macro_rules! java_half {
 }
 
 /// What rewritten classes call, and what runs a test.
-const JAVA_HALF: [(&CStr, &[u8]); 8] = [
+const JAVA_HALF: [(&CStr, &[u8]); 9] = [
     java_half!("UntornProbe"),
+    java_half!("UntornHeld"),
     java_half!("UntornValues"),
     java_half!("UntornAtomics"),
     java_half!("UntornCollections"),
@@ -254,6 +256,7 @@ fn ask_for_events(jvmti: Jvmti) -> Result<(), JvmtiFault> {
     wanted.set_can_get_monitor_info(true);
     wanted.set_can_get_line_numbers(true);
     wanted.set_can_generate_garbage_collection_events(true);
+    wanted.set_can_tag_objects(true);
     jvmti.add_capabilities(&wanted)?;
     let mut callbacks = jvmtiEventCallbacks::default();
     callbacks.VMStart = Some(vm_start);
@@ -401,6 +404,7 @@ unsafe extern "system" fn collection_start(_: *mut jvmtiEnv) {
 
 unsafe extern "system" fn collection_finish(_: *mut jvmtiEnv) {
     watchdog::collecting(false);
+    held::collected();
 }
 
 unsafe extern "system" fn native_method_bind(

@@ -10,6 +10,7 @@ mod lambdas;
 mod library;
 mod methods;
 mod monitors;
+mod references;
 mod units;
 mod unseen;
 
@@ -118,6 +119,7 @@ impl Rewriter {
 
     fn edit(&self, class: &ClassFile<'_>, depth: Depth) -> Result<Option<Vec<u8>>, RewriteError> {
         let mut edit = ClassEdit::new(self, class, depth);
+        edit.hold_referents()?;
         for index in 0..class.methods().len() {
             edit.method(index)?;
         }

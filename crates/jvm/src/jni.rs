@@ -149,6 +149,11 @@ impl Jni {
         unsafe { (self.table().SetStaticLongField)(self.0, class, field, value) }
     }
 
+    pub(crate) fn get_boolean(self, class: jclass, field: jfieldID) -> bool {
+        // SAFETY: the field is static in that class and a boolean.
+        unsafe { (self.table().GetStaticBooleanField)(self.0, class, field) != JNI_FALSE }
+    }
+
     pub(crate) fn get_int(self, class: jclass, field: jfieldID) -> jint {
         // SAFETY: the field is a static int of that class.
         unsafe { (self.table().GetStaticIntField)(self.0, class, field) }
@@ -174,6 +179,13 @@ impl Jni {
         let none: [jvalue; 0] = [];
         // SAFETY: the method is static in that class and takes no arguments.
         unsafe { (self.table().CallStaticVoidMethodA)(self.0, class, method, none.as_ptr()) }
+    }
+
+    pub(crate) fn call_void(self, object: jobject, method: jmethodID) {
+        let none: [jvalue; 0] = [];
+        // SAFETY: the method is of the object's class and takes no arguments.
+        unsafe { (self.table().CallVoidMethodA)(self.0, object, method, none.as_ptr()) };
+        self.clear_exception();
     }
 
     pub(crate) fn call_static_boolean(self, class: jclass, method: jmethodID) -> bool {

@@ -8,7 +8,8 @@ use std::ffi::{CStr, c_char, c_void};
 use jvmti_bindings::sys::jni::{JNI_OK, JavaVM, jclass, jint, jlong, jmethodID, jobject, jthread};
 use jvmti_bindings::sys::jvmti::{
     JVMTI_ENABLE, jvmtiCapabilities, jvmtiEnv, jvmtiError, jvmtiEvent, jvmtiEventCallbacks,
-    jvmtiFrameInfo, jvmtiInterface_1_, jvmtiMonitorUsage, jvmtiThreadGroupInfo, jvmtiThreadInfo,
+    jvmtiFrameInfo, jvmtiHeapCallbacks, jvmtiInterface_1_, jvmtiMonitorUsage, jvmtiThreadGroupInfo,
+    jvmtiThreadInfo,
 };
 
 /// The version of the interface: that of JDK 11, which every supported JVM offers.
@@ -131,6 +132,54 @@ impl Jvmti {
             // Nothing can be done about a failure, and nothing depends on it.
             let _ = ask!(self, Deallocate, memory.cast());
         }
+    }
+
+    /// Every object of just that class, as local references, reachable or not.
+    pub(crate) fn instances(self, class: jclass) -> Result<Vec<jobject>, JvmtiFault> {
+        static FOUND: jlong = 1;
+        unsafe extern "system" fn find(
+            _class_tag: jlong,
+            _size: jlong,
+            tag: *mut jlong,
+            _length: jint,
+            _: *mut c_void,
+        ) -> jint {
+            // SAFETY: the JVM passes the place of the object's tag.
+            unsafe { *tag = FOUND };
+            0
+        }
+        let callbacks =
+            jvmtiHeapCallbacks { heap_iteration_callback: Some(find), ..Default::default() };
+        ask!(self, IterateThroughHeap, 0, class, &raw const callbacks, std::ptr::null())?;
+        let (mut count, mut objects): (jint, *mut jobject) = (0, std::ptr::null_mut());
+        let none = std::ptr::null_mut();
+        ask!(
+            self,
+            GetObjectsWithTags,
+            1,
+            &raw const FOUND,
+            &raw mut count,
+            &raw mut objects,
+            none
+        )?;
+        let count = usize::try_from(count).unwrap_or(0);
+        let found = match objects.is_null() {
+            true => Vec::new(),
+            // SAFETY: the JVM gave that many references.
+            false => unsafe { std::slice::from_raw_parts(objects, count) }.to_vec(),
+        };
+        self.free(objects.cast());
+        for &object in &found {
+            // A tag that stays costs a little memory.
+            let _ = ask!(self, SetTag, object, 0);
+        }
+        Ok(found)
+    }
+
+    /// Has the whole heap collected.
+    pub(crate) fn collect(self) {
+        // Sooner or later the JVM does so by itself.
+        let _ = ask!(self, ForceGarbageCollection);
     }
 
     pub(crate) fn identity(self, object: jobject) -> u32 {

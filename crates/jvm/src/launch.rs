@@ -246,6 +246,8 @@ fn jvm_options(config: &Config, release: Option<u32>) -> Vec<String> {
         // The compiler would make chains of calls of a string builder into something of its own, without our probes, and
         // when it does so differs from run to run.
         "-XX:-OptimizeStringConcat".to_owned(),
+        // Soft references are cleared when memory runs out and not before: how much is used differs from run to run.
+        "-XX:SoftRefLRUPolicyMSPerMB=1000000000".to_owned(),
         // Probes make methods longer; the JVM would no longer compile the longest.
         "-XX:-DontCompileHugeMethods".to_owned(),
     ];

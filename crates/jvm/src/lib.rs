@@ -15,6 +15,7 @@ pub mod classes;
 pub mod config;
 mod control;
 mod convert;
+mod held;
 pub mod instrument;
 mod jni;
 mod jvmti;

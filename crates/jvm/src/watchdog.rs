@@ -12,6 +12,7 @@ use jvmti_bindings::sys::jni::{JNI_OK, JNIEnv, JavaVM};
 
 use crate::agent::{Agent, guarded};
 use crate::control::Pulse;
+use crate::held;
 use crate::jni::Jni;
 
 /// How often it looks.
@@ -63,6 +64,11 @@ fn watch(agent: &'static Agent) {
             last = None;
             continue;
         }
+        if held::is_due() {
+            in_the_jvm(agent, |jni| held::let_go_and_collect(jni, agent.control.jvmti));
+            let many = "the collector ran very often: weak references are cleared, and the run may not replay";
+            agent.control.recorder.note(many.to_owned());
+        }
         let pulse = agent.control.pulse().filter(|_| !COLLECTING.load(Ordering::Acquire));
         let Some(pulse) = pulse else {
             last = None;
@@ -97,8 +103,13 @@ fn is_blocked(tid: i32, last_resort: bool) -> bool {
     last_resort || number.is_some_and(|number| number != libc::SYS_futex)
 }
 
-/// Takes the token. That needs the JVM's environment, so the thread becomes one of its threads for a moment.
+/// Takes the token.
 fn steal(agent: &'static Agent, pulse: &Pulse) {
+    in_the_jvm(agent, |jni| agent.control.steal(jni, pulse.thread));
+}
+
+/// Some things need the JVM's environment: the thread becomes one of its threads for a moment.
+fn in_the_jvm(agent: &'static Agent, body: impl FnOnce(Jni)) {
     let Some(vm) = agent.vm() else { return };
     let mut env: *mut JNIEnv = std::ptr::null_mut();
     // SAFETY: the JVM lives as long as the process; `env` is a place for a pointer.
@@ -109,8 +120,7 @@ fn steal(agent: &'static Agent, pulse: &Pulse) {
         return;
     }
     // SAFETY: the environment of the current thread, just made.
-    let jni = unsafe { Jni::new(env) };
-    agent.control.steal(jni, pulse.thread);
+    body(unsafe { Jni::new(env) });
     // SAFETY: attached above.
     unsafe { ((**vm).DetachCurrentThread)(vm) };
 }

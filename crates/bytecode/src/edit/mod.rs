@@ -28,7 +28,7 @@ pub use snippet::{Kind, Snippet};
 use write::{Failure, write_method};
 
 use crate::class::POOL_COUNT_AT;
-use crate::{ClassError, ClassFile, SkipReason};
+use crate::{ClassError, ClassFile, PoolFull, SkipReason};
 
 /// A class to be written with changes.
 #[derive(Debug)]
@@ -37,7 +37,12 @@ pub struct ClassEditor<'a> {
     pool: PoolBuilder<'a>,
     /// What is asked for of each method.
     plans: Vec<Plan>,
+    /// Fields that the class does not have yet, as they stand in its file.
+    fields: Vec<[u8; FIELD_SIZE]>,
 }
+
+/// A field without attributes: access flags, name, descriptor, number of attributes.
+const FIELD_SIZE: usize = 8;
 
 /// All that is asked for of one method.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +70,7 @@ pub struct Rewritten {
 impl<'a> ClassEditor<'a> {
     pub fn new(class: &'a ClassFile<'a>) -> Self {
         let plans = vec![Plan::default(); class.methods().len()];
-        Self { class, pool: PoolBuilder::new(class.pool()), plans }
+        Self { class, pool: PoolBuilder::new(class.pool()), plans, fields: Vec::new() }
     }
 
     pub const fn class(&self) -> &'a ClassFile<'a> {
@@ -103,6 +108,20 @@ impl<'a> ClassEditor<'a> {
         self.plans[index].stripped.push(name.to_owned());
     }
 
+    /// Gives the class a further field. Whoever loads it must not have loaded it before: classes keep their fields.
+    pub fn add_field(&mut self, access: u16, name: &str, descriptor: &str) -> Result<(), PoolFull> {
+        if self.class.fields().len() + self.fields.len() >= usize::from(u16::MAX) {
+            return Err(PoolFull);
+        }
+        let parts = [access, self.pool.utf8(name)?, self.pool.utf8(descriptor)?, 0];
+        let mut field = [0; FIELD_SIZE];
+        for (to, part) in field.chunks_exact_mut(2).zip(parts) {
+            to.copy_from_slice(&part.to_be_bytes());
+        }
+        self.fields.push(field);
+        Ok(())
+    }
+
     /// Has every method laid out anew, also those without an edit. The result means the same.
     pub fn relayout_all(&mut self) {
         for index in 0..self.plans.len() {
@@ -118,6 +137,9 @@ impl<'a> ClassEditor<'a> {
         let mut rest = Vec::with_capacity(old.len() + old.len() / 2);
         let mut skipped = Vec::new();
         let mut copied = self.class.pool_end();
+        if !self.fields.is_empty() {
+            copied = self.write_fields(&mut rest);
+        }
         for (index, (method, plan)) in self.class.methods().iter().zip(&mut self.plans).enumerate()
         {
             if !plan.asks_for_anything() {
@@ -138,6 +160,16 @@ impl<'a> ClassEditor<'a> {
         }
         rest.extend(&old[copied..]);
         Ok(Rewritten { bytes: self.assemble(&rest), skipped })
+    }
+
+    /// What stands before the fields of the class, and those added; gives where the fields of the class begin.
+    fn write_fields(&self, rest: &mut Vec<u8>) -> usize {
+        let (old, count_at) = (self.class.bytes(), self.class.field_count_at());
+        rest.extend(&old[self.class.pool_end()..count_at]);
+        let count = self.class.fields().len() + self.fields.len();
+        rest.extend((count as u16).to_be_bytes());
+        rest.extend(self.fields.as_flattened());
+        count_at + 2
     }
 
     /// The header, the constants with those added, and all that follows.

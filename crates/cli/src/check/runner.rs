@@ -261,8 +261,7 @@ fn ended(status: ExitStatus) -> Ended {
 
 /// How often the schedule of a trace stopped a thread that could go on.
 fn preemptions(trace: &Path) -> Option<u64> {
-    let bytes = std::fs::read(trace).ok()?;
-    let schedule = utr::extras(&bytes, SCHEDULE).ok()?;
+    let schedule = utr::extras(trace, SCHEDULE).ok()?;
     Some(Schedule::preemptions(&Schedule::decode(&schedule).ok()?))
 }
 

@@ -5,6 +5,7 @@ use std::ffi::{CStr, c_void};
 use jvmti_bindings::sys::jni::{JNIEnv, JNINativeMethod, jboolean, jclass, jint, jlong, jobject};
 
 use super::{EPOCH_MILLIS, agent, callback, guarded};
+use crate::held;
 use crate::jni::{Jni, java_bool};
 use crate::natives::unsigned;
 use crate::sites::FieldName;
@@ -34,6 +35,8 @@ pub unsafe extern "system" fn Java_java_lang_UntornProbe_init(env: *mut JNIEnv, 
         method(c"hasJoined", c"(Ljava/lang/Thread;)V", has_joined as *mut c_void),
         method(c"rewriteLambda", c"([B)[B", rewrite_lambda as *mut c_void),
         method(c"fieldNumber", FIELD_NUMBER, field_number as *mut c_void),
+        method(c"letGo", c"()V", (let_go as Plain) as *mut c_void),
+        method(c"awaitReferences", c"()V", (await_references as Plain) as *mut c_void),
         method(c"virtualNanos", c"()J", virtual_nanos as *mut c_void),
         method(c"virtualMillis", c"()J", virtual_millis as *mut c_void),
         method(c"atSite", c"(I)V", (at_site as Int) as *mut c_void),
@@ -142,6 +145,14 @@ unsafe extern "system" fn field_number(
         number = agent.rewriter.named_fields.number(field).cast_signed();
     });
     number
+}
+
+unsafe extern "system" fn let_go(env: *mut JNIEnv, _: jclass) {
+    callback(env, |agent, jni| held::let_go(jni, agent.control.jvmti));
+}
+
+unsafe extern "system" fn await_references(env: *mut JNIEnv, _: jclass) {
+    callback(env, |_, jni| held::await_references(jni));
 }
 
 unsafe extern "system" fn at_site(env: *mut JNIEnv, _: jclass, site: jint) {

@@ -1,4 +1,4 @@
-//! Calls that are led through the probes: waiting, notifying, reading the clock, asking for free memory.
+//! Calls that are led through the probes: waiting, notifying, reading the clock, memory.
 
 use untorn_bytecode::{Instr, Snippet, op};
 
@@ -53,6 +53,16 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 let descriptor = "([Ljava/lang/reflect/Method;)[Ljava/lang/reflect/Method;";
                 let probe = self.probe("sorted", descriptor)?;
                 self.after(instr.pc, Snippet::new().invokestatic(probe));
+                Ok(())
+            }
+            (op::INVOKESTATIC, "gc", "()V") if class == "java/lang/System" => {
+                let probe = self.probe("gc", "()V")?;
+                self.replace(instr.pc, Snippet::new().invokestatic(probe));
+                Ok(())
+            }
+            (op::INVOKEVIRTUAL, "gc", "()V") if class == "java/lang/Runtime" => {
+                let probe = self.probe("gc", "(Ljava/lang/Runtime;)V")?;
+                self.replace(instr.pc, Snippet::new().invokestatic(probe));
                 Ok(())
             }
             (op::INVOKEVIRTUAL, "freeMemory" | "totalMemory", "()J")

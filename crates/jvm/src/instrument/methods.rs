@@ -1,6 +1,6 @@
 //! Probes around whole methods: blocks, activations, class initialisers, and the JDK's machinery.
 
-use untorn_bytecode::{Instr, Snippet, Wrap, access, op};
+use untorn_bytecode::{Instr, Kind, Snippet, Wrap, access, op};
 
 use super::{ClassEdit, MethodPass, RewriteError, access as accesses};
 use crate::scope::Depth;
@@ -21,9 +21,15 @@ enum Special {
     /// It starts the thread that finalises. That one and `main` would race to be the first who needs a class, and classes
     /// get their identities in the order in which they are needed.
     Finaliser,
+    /// It fills the array that is its argument, or the one that it returns, with random bytes of the operating system.
+    FillsRandomly,
+    GivesRandom,
 }
 
 const SUREFIRE_MAP: &str = "org/apache/maven/surefire/api/util/internal/ImmutableMap";
+
+const SYSTEM_RANDOM: &str = "sun/security/provider/NativePRNG$RandomIO";
+const SEEDS: &str = "sun/security/provider/SeedGenerator";
 
 const SPECIAL: &[(&str, &str, &str, Special)] = &[
     ("java/lang/ClassLoader", "loadClass", "(Ljava/lang/String;)", Special::Machinery),
@@ -46,6 +52,10 @@ const SPECIAL: &[(&str, &str, &str, Special)] = &[
     ("java/lang/Shutdown", "halt", "(I)V", Special::Halt),
     ("java/lang/ref/Finalizer", "<clinit>", "", Special::Finaliser),
     ("java/lang/ref/Finalizer", "startFinalizerThread", "", Special::Finaliser),
+    (SYSTEM_RANDOM, "implNextBytes", "([B)V", Special::FillsRandomly),
+    (SYSTEM_RANDOM, "implGenerateSeed", "(I)[B", Special::GivesRandom),
+    (SEEDS, "generateSeed", "([B)V", Special::FillsRandomly),
+    (SEEDS, "getSystemEntropy", "()[B", Special::GivesRandom),
 ];
 
 impl<'a> MethodPass<'_, '_, 'a> {
@@ -105,6 +115,17 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 )?;
                 let code = Snippet::new().invokestatic(level).op(op::POP);
                 Wrap { enter: code, ..Wrap::default() }
+            }
+            Special::FillsRandomly => {
+                let random = self.probe("random", "([B)V")?;
+                let argument = u16::from(!method.is_static());
+                let code = Snippet::new().load(Kind::Reference, argument).invokestatic(random);
+                Wrap { before_return: code, ..Wrap::default() }
+            }
+            Special::GivesRandom => {
+                let random = self.probe("random", "([B)V")?;
+                let code = Snippet::new().op(op::DUP).invokestatic(random);
+                Wrap { before_return: code, ..Wrap::default() }
             }
             Special::Join => {
                 let joined = self.probe("joined", "(Ljava/lang/Thread;)V")?;

@@ -1,6 +1,10 @@
 //! Sections that other crates keep in a trace file: a schedule, say.
 
+use std::fs::File;
+use std::path::Path;
+
 use super::section::{FILE_HEADER, SECTION_HEADER, SectionHeader, check_file_header};
+use crate::formats::map;
 use crate::source::TraceError;
 
 /// The kind of a section that readers of traces pass over.
@@ -16,9 +20,22 @@ impl ExtraKind {
     }
 }
 
-/// The payloads of all sections of that kind in a whole file, one after the other. A cut file gives
-/// those before the cut.
-pub fn extras(file: &[u8], kind: ExtraKind) -> Result<Vec<u8>, TraceError> {
+/// The payloads of all sections of that kind in a file, one after the other. A cut file gives those before the cut.
+pub fn extras(path: &Path, kind: ExtraKind) -> Result<Vec<u8>, TraceError> {
+    let map = || {
+        let file = File::open(path)?;
+        // What has no bytes cannot be mapped.
+        let is_empty = file.metadata()?.len() == 0;
+        if is_empty { Ok(None) } else { map::map(&file).map(Some) }
+    };
+    let failed = |error: std::io::Error| TraceError::Other(error.to_string()).in_file(path);
+    match map().map_err(failed)? {
+        Some(bytes) => extras_in(&bytes, kind).map_err(|error| error.in_file(path)),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn extras_in(file: &[u8], kind: ExtraKind) -> Result<Vec<u8>, TraceError> {
     let located = |offset: usize| {
         move |fault: super::Fault| TraceError::Byte { offset: offset as u64, reason: fault.0 }
     };
@@ -67,7 +84,7 @@ mod tests {
             let bytes = file(compression);
             let mut expected = b"one ".to_vec();
             expected.extend([b'x'; 1000]);
-            assert_eq!(extras(&bytes, KIND).unwrap(), expected);
+            assert_eq!(extras_in(&bytes, KIND).unwrap(), expected);
             let mut reader = Reader::new(bytes, Strictness::Strict);
             let mut batch = Vec::new();
             reader.read(&mut batch).unwrap();
@@ -79,11 +96,11 @@ mod tests {
     fn a_cut_file_gives_what_is_whole_and_a_flipped_bit_is_an_error() {
         let bytes = file(Compression::None);
         for end in 0..bytes.len() {
-            let found = extras(&bytes[..end], KIND).unwrap();
+            let found = extras_in(&bytes[..end], KIND).unwrap();
             assert!(found.is_empty() || found.starts_with(b"one "));
         }
         let mut flipped = bytes;
         flipped[FILE_HEADER + SECTION_HEADER] ^= 1;
-        assert!(extras(&flipped, KIND).is_err());
+        assert!(extras_in(&flipped, KIND).is_err());
     }
 }

@@ -307,7 +307,42 @@ public final class UntornProbe {
         return (virtualMillis() - seconds * 1000) * 1_000_000;
     }
 
+    // ---- randomness ----
+
+    /** Behind the bytes that were given so far: a sequence in which every number stands once (Weyl). */
+    private static long drawn;
+
+    /** Writes over what the operating system gave, so that every run gets the same. */
+    public static void random(byte[] bytes) {
+        if (bytes == null || !hasToken()) return;
+        for (int at = 0; at < bytes.length; at++) {
+            if ((at & 7) == 0) drawn += 0x9e3779b97f4a7c15L;
+            bytes[at] = (byte) (mixed(drawn) >>> ((at & 7) << 3));
+        }
+    }
+
+    /** Every bit of the number counts for every bit of the result (the finaliser of SplitMix64). */
+    private static long mixed(long number) {
+        number = (number ^ (number >>> 30)) * 0xbf58476d1ce4e5b9L;
+        number = (number ^ (number >>> 27)) * 0x94d049bb133111ebL;
+        return number ^ (number >>> 31);
+    }
+
     // ---- memory ----
+
+    /** In place of {@code System.gc()}: who asks for a collection means weak references, too, and those are held. */
+    public static void gc() {
+        boolean isOurs = hasToken();
+        if (isOurs) letGo();
+        System.gc();
+        if (isOurs) awaitReferences();
+    }
+
+    /** In place of {@code runtime.gc()}. */
+    public static void gc(Runtime runtime) {
+        if (runtime == null) throw new NullPointerException();
+        gc();
+    }
 
     /** How much memory is free depends on other threads of the JVM; the program is told a number that does not. */
     public static long freeMemory(Runtime runtime) {
@@ -452,6 +487,12 @@ public final class UntornProbe {
 
     /** The number of a field that is reached by its name: by reflection, a handle, an updater. */
     static native int fieldNumber(String inClass, String name, String descriptor);
+
+    /** What only weak references refer to is not held any more. */
+    private static native void letGo();
+
+    /** Returns when the references that were cleared are in their queues. */
+    private static native void awaitReferences();
 
     private static native long virtualNanos();
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use untorn_jvm::choose::Which;
 use untorn_jvm::launch::{Launch, Start};
-use untorn_jvm::{SCHEDULE, config::Config};
+use untorn_jvm::{INPUT, SCHEDULE, config::Config};
 use untorn_report::words::number;
 use untorn_trace::event::Event;
 use untorn_trace::formats::utr;
@@ -39,8 +39,11 @@ pub fn run(replay: &Replay) -> Result<u8> {
     let again = std::path::absolute(&again).unwrap_or(again);
     let schedule =
         launch.write("schedule", &schedule).map_err(|error| Failure::run(error.to_string()))?;
+    let input = utr::extras(&bytes, INPUT).map_err(fault)?;
+    let input = launch.write("input", &input).map_err(|error| Failure::run(error.to_string()))?;
     let config = Config {
         replay: Some(schedule),
+        input: Some(input),
         patience_ms: if replay.debug { u64::from(u32::MAX) } else { 500 },
         ..config_of_trace(&meta.meta, &again, &launch)
     };

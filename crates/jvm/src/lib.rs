@@ -15,6 +15,7 @@ pub mod classes;
 pub mod config;
 mod control;
 mod convert;
+mod input;
 pub mod instrument;
 mod jni;
 mod jvmti;
@@ -32,6 +33,7 @@ mod watchdog;
 
 pub use agent::{Agent_OnLoad, EPOCH_MILLIS, Java_java_lang_UntornProbe_init};
 pub use control::DEADLOCK_EXIT;
+pub use input::INPUT;
 pub use recorder::SCHEDULE;
 
 /// The class that runs a JUnit test; every JVM with the agent has it.

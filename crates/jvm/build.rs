@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCES: &str = "src/java";
-const CLASSES: [&str; 7] = [
+const CLASSES: [&str; 8] = [
     "java/lang/UntornArrays",
     "java/lang/UntornAtomics",
     "java/lang/UntornCollections",
+    "java/lang/UntornOrders",
     "java/lang/UntornJUnit",
     "java/lang/UntornLocks",
     "java/lang/UntornProbe",

@@ -50,12 +50,13 @@ macro_rules! java_half {
 }
 
 /// What rewritten classes call, and what runs a test.
-const JAVA_HALF: [(&CStr, &[u8]); 8] = [
+const JAVA_HALF: [(&CStr, &[u8]); 9] = [
     java_half!("UntornProbe"),
     java_half!("UntornValues"),
     java_half!("UntornAtomics"),
     java_half!("UntornCollections"),
     java_half!("UntornLocks"),
+    java_half!("UntornOrders"),
     java_half!("UntornArrays"),
     java_half!("UntornJUnit"),
     java_half!("UntornJUnit$Result"),

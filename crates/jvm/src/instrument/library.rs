@@ -6,6 +6,8 @@ mod atomics;
 mod collections;
 mod locks;
 mod makers;
+mod method_handles;
+mod orders;
 
 use std::sync::PoisonError;
 
@@ -102,6 +104,12 @@ impl<'a> MethodPass<'_, '_, 'a> {
         if self.known_class(&called.class, collections::is_collection).is_some() {
             return self.collection(instr, called);
         }
+        if &*called.class == "java/lang/invoke/MethodHandle" && instr.opcode == op::INVOKEVIRTUAL {
+            return self.method_handle(instr, called);
+        }
+        if self.ordering(instr, called)? {
+            return Ok(());
+        }
         self.maker(instr, called)?;
         self.copying(instr, called)
     }
@@ -112,7 +120,17 @@ impl<'a> MethodPass<'_, '_, 'a> {
             self.method.name(),
             "getAndUpdate" | "updateAndGet" | "getAndAccumulate" | "accumulateAndGet"
         );
-        self.class.depth >= Depth::Accesses
+        // What pools keep their tasks in orders who hands one in before who runs it.
+        let hands_over = matches!(
+            (self.class.class.name(), self.method.name()),
+            ("java/util/concurrent/ThreadPoolExecutor", "execute" | "getTask")
+                | (
+                    "java/util/concurrent/ScheduledThreadPoolExecutor",
+                    "delayedExecute" | "reExecutePeriodic"
+                )
+        );
+        hands_over
+            || self.class.depth >= Depth::Accesses
             || (applies_function
                 && self.class.class.name().starts_with("java/util/concurrent/atomic/"))
     }

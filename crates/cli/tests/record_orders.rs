@@ -301,41 +301,41 @@ fn sleeping_orders_nothing() {
 
 #[test]
 fn an_open_latch_orders() {
-    ordered("Latch", "1\n", "CountDownLatch#.state");
+    ordered("Latch", "1\n", "CountDownLatch#.@state");
 }
 
 #[test]
 fn a_permit_that_is_there_orders() {
-    ordered("Permits", "true 1 false\n", "Semaphore#.state");
+    ordered("Permits", "true 1 false\n", "Semaphore#.@state");
 }
 
 #[test]
 fn barriers_phasers_and_exchangers_order() {
-    ordered("Barrier", "1\n", "CyclicBarrier#.state");
-    ordered("Phases", "1\n", "Phaser#.state");
-    ordered("Swap", "a1\n", "Exchanger#.state");
+    ordered("Barrier", "1\n", "CyclicBarrier#.@state");
+    ordered("Phases", "1\n", "Phaser#.@state");
+    ordered("Swap", "a1\n", "Exchanger#.@state");
 }
 
 #[test]
 fn a_task_comes_after_who_handed_it_in_and_before_who_asks_for_it() {
-    ordered("Task", "4\n7\n", "FutureTask#.state");
+    ordered("Task", "4\n7\n", "FutureTask#.@state");
 }
 
 #[test]
 fn completing_comes_before_what_depends_on_it() {
-    ordered("Promise", "4\n21\n20\n", "CompletableFuture#.state");
+    ordered("Promise", "4\n21\n20\n", "CompletableFuture#.@state");
 }
 
 #[test]
 fn forked_tasks_come_between_fork_and_join() {
-    ordered("Forks", "36\n36\n52\n", "ForkJoinTask#.state");
+    ordered("Forks", "36\n36\n52\n", "ForkJoinTask#.@state");
     let elements = races(&recorded("Forks", "36\n36\n52\n"), ".seen[3]");
     assert!(elements.is_empty(), "{elements:#?}");
 }
 
 #[test]
 fn timers_order_by_their_monitors() {
-    ordered("Scheduled", "2\n", "CountDownLatch#.state");
+    ordered("Scheduled", "2\n", "CountDownLatch#.@state");
 }
 
 #[test]

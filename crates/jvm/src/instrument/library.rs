@@ -95,6 +95,9 @@ impl<'a> MethodPass<'_, '_, 'a> {
             return Ok(());
         }
         self.note_unseen(called);
+        if self.hands_over() {
+            return self.ordering(instr, called).map(|_| ());
+        }
         if let Some(target) = self.known_class(&called.class, atomics::target) {
             return self.atomic(instr, called, target);
         }
@@ -120,19 +123,22 @@ impl<'a> MethodPass<'_, '_, 'a> {
             self.method.name(),
             "getAndUpdate" | "updateAndGet" | "getAndAccumulate" | "accumulateAndGet"
         );
-        // What pools keep their tasks in orders who hands one in before who runs it.
-        let hands_over = matches!(
+        self.hands_over()
+            || self.class.depth >= Depth::Accesses
+            || (applies_function
+                && self.class.class.name().starts_with("java/util/concurrent/atomic/"))
+    }
+
+    /// What pools keep their tasks in orders who hands one in before who runs it.
+    fn hands_over(&self) -> bool {
+        matches!(
             (self.class.class.name(), self.method.name()),
             ("java/util/concurrent/ThreadPoolExecutor", "execute" | "getTask")
                 | (
                     "java/util/concurrent/ScheduledThreadPoolExecutor",
                     "delayedExecute" | "reExecutePeriodic"
                 )
-        );
-        hands_over
-            || self.class.depth >= Depth::Accesses
-            || (applies_function
-                && self.class.class.name().starts_with("java/util/concurrent/atomic/"))
+        )
     }
 
     /// What is known of a class or of one of its superclasses.

@@ -1,5 +1,5 @@
 //! Latches, semaphores, barriers and futures: who goes on behind them comes after who let it. Often nobody has to wait for
-//! that, and no permit is given; so each call is an access of a variable of the object, called `state`.
+//! that, and no permit is given; so each call is an access of a variable of the object, called `@state` as no field can be.
 //!
 //! Who lets others go on tells it before the call, as an update; who goes on tells it behind the call. What a pool or a
 //! future does on its own is told inside of the JDK, where the method begins.
@@ -49,8 +49,21 @@ fn order(class: &str, name: &str) -> Option<Order> {
         ("Phaser", "arrive" | "arriveAndDeregister" | "register" | "bulkRegister") => gives,
         ("Phaser", "arriveAndAwaitAdvance") => of(true, After::Looks),
         ("Phaser", "awaitAdvance" | "awaitAdvanceInterruptibly" | "getPhase") => looks,
-        (class, name) if is_future(class) => match name {
-            "get"
+        (class, name) if is_future(class) && asks_future(name) => looks,
+        // Asked only inside of pools: elsewhere queues are collections, which are told before this is asked.
+        ("BlockingQueue", "offer" | "add") => gives,
+        ("BlockingQueue", "take" | "poll") => looks,
+        // Waits for the task that it is given.
+        ("ForkJoinPool", "invoke") => Some(Order { gives: false, after: After::Looks, operand: 1 }),
+        _ => None,
+    }
+}
+
+/// Whether the method tells whether a future is done, or waits until it is.
+fn asks_future(name: &str) -> bool {
+    matches!(
+        name,
+        "get"
             | "getNow"
             | "join"
             | "isDone"
@@ -59,13 +72,8 @@ fn order(class: &str, name: &str) -> Option<Order> {
             | "exceptionNow"
             | "getRawResult"
             | "quietlyJoin"
-            | "isCompletedNormally" => looks,
-            _ => None,
-        },
-        // Waits for the task that it is given.
-        ("ForkJoinPool", "invoke") => Some(Order { gives: false, after: After::Looks, operand: 1 }),
-        _ => None,
-    }
+            | "isCompletedNormally"
+    )
 }
 
 fn is_future(class: &str) -> bool {

@@ -1,5 +1,6 @@
 package java.lang;
 
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
@@ -69,7 +70,7 @@ public final class UntornOrders {
 
     private static final String[] NAMES = {
         "CountDownLatch", "Semaphore", "CyclicBarrier", "Phaser", "Exchanger", "FutureTask", "CompletableFuture",
-        "ForkJoinTask"
+        "ForkJoinTask", "BlockingQueue"
     };
 
     /** One more than the number of the variable of each; 0 while that is not known. */
@@ -83,7 +84,7 @@ public final class UntornOrders {
             UntornProbe.hush();
             try {
                 String name = "java.util.concurrent.".concat(NAMES[kind]);
-                FIELDS[kind] = UntornProbe.fieldNumber(name, "state", "J") + 1;
+                FIELDS[kind] = UntornProbe.fieldNumber(name, "@state", "J") + 1;
             } finally {
                 UntornProbe.unhush();
             }
@@ -99,6 +100,7 @@ public final class UntornOrders {
         if (target instanceof Semaphore) return 1;
         if (target instanceof CyclicBarrier) return 2;
         if (target instanceof Phaser) return 3;
-        return target instanceof Exchanger ? 4 : -1;
+        if (target instanceof Exchanger) return 4;
+        return target instanceof BlockingQueue ? 8 : -1;
     }
 }

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCES: &str = "src/java";
-const CLASSES: [&str; 8] = [
+const CLASSES: [&str; 9] = [
     "java/lang/UntornArrays",
     "java/lang/UntornAtomics",
     "java/lang/UntornCollections",
     "java/lang/UntornHeld",
     "java/lang/UntornJUnit",
     "java/lang/UntornLocks",
+    "java/lang/UntornOrders",
     "java/lang/UntornProbe",
     "java/lang/UntornValues",
 ];

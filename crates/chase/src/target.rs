@@ -61,6 +61,12 @@ impl Key {
         (self.origin, &self.block, field)
     }
 
+    /// Whether it is about the state of a latch, a semaphore or a future, which orders threads and holds nothing that could
+    /// be torn.
+    pub fn is_of_order(&self) -> bool {
+        self.field.contains(".@")
+    }
+
     /// Whether it is about what a collection of java.util.concurrent holds. Its values are versions: they say
     /// that something changed, and not whether that matters.
     pub(crate) fn is_collection(&self) -> bool {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use untorn_jvm::choose::Which;
 use untorn_jvm::launch::{Launch, Start};
-use untorn_jvm::{SCHEDULE, config::Config};
+use untorn_jvm::{INPUT, SCHEDULE, config::Config};
 use untorn_report::words::number;
 use untorn_trace::formats::utr;
 use untorn_trace::tables::RunMeta;
@@ -21,8 +21,9 @@ use crate::run::{self, Surroundings};
 
 pub fn run(replay: &Replay) -> Result<u8> {
     let old = Input::utr(&replay.file);
-    let schedule =
-        utr::extras(&replay.file, SCHEDULE).map_err(|error| Failure::input(error.to_string()))?;
+    let kept =
+        |kind| utr::extras(&replay.file, kind).map_err(|error| Failure::input(error.to_string()));
+    let (schedule, input) = (kept(SCHEDULE)?, kept(INPUT)?);
     let meta = crate::reading::last_meta(&replay.file)
         .map_err(|error| Failure::input(format!("{}: {error}", replay.file.display())))?;
     let command = meta.meta.command.clone();
@@ -34,10 +35,13 @@ pub fn run(replay: &Replay) -> Result<u8> {
     let again =
         replay.out.clone().unwrap_or_else(|| launch.progress_file().with_file_name("again.utr"));
     let again = std::path::absolute(&again).unwrap_or(again);
-    let schedule =
-        launch.write("schedule", &schedule).map_err(|error| Failure::run(error.to_string()))?;
+    let write = |name, bytes: &[u8]| {
+        launch.write(name, bytes).map_err(|error| Failure::run(error.to_string()))
+    };
+    let (schedule, input) = (write("schedule", &schedule)?, write("input", &input)?);
     let config = Config {
         replay: Some(schedule),
+        input: Some(input),
         patience_ms: if replay.debug { u64::from(u32::MAX) } else { 500 },
         ..config_of_trace(&meta.meta, &again, &launch)
     };

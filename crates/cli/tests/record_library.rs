@@ -92,6 +92,33 @@ class Handles {
     }
 }
 
+class FieldHandles {
+    int count;
+    volatile long wide;
+    double part;
+    static String name = "a";
+
+    public static void main(String[] args) throws Throwable {
+        var lookup = MethodHandles.lookup();
+        var object = new FieldHandles();
+        MethodHandle count = lookup.findGetter(FieldHandles.class, "count", int.class);
+        MethodHandle setCount = lookup.findSetter(FieldHandles.class, "count", int.class);
+        MethodHandle setWide = lookup.findSetter(FieldHandles.class, "wide", long.class);
+        MethodHandle part = lookup.unreflectGetter(FieldHandles.class.getDeclaredField("part"));
+        MethodHandle name = lookup.findStaticGetter(FieldHandles.class, "name", String.class);
+        MethodHandle setName = lookup.findStaticSetter(FieldHandles.class, "name", String.class);
+        MethodHandle method = lookup.findVirtual(Object.class, "hashCode", MethodType.methodType(int.class));
+        setCount.invokeExact(object, 7);
+        int seen = (int) count.invokeExact(object);
+        setWide.invokeExact(object, 1L << 40);
+        Object boxed = count.invoke(object);
+        double half = (double) part.invokeExact(object);
+        setName.invokeExact("b");
+        String text = (String) name.invokeExact();
+        int hash = (int) method.invoke((Object) text);
+    }
+}
+
 class Offsets {
     volatile int count;
     static int shared;
@@ -410,6 +437,28 @@ fn method_references_are_calls_as_well() {
         "read AtomicInteger#.value = 6",
     ];
     assert_eq!(accesses(&recorded("References"), FILE), expected);
+}
+
+/// The handle of a method has the shape of a getter, too, and is none.
+#[test]
+fn method_handles_lead_to_fields() {
+    let trace = recorded("FieldHandles");
+    let mut told = accesses(&trace, FILE);
+    // References are shown by their numbers.
+    let names: Vec<String> = told.iter().filter(|words| words.contains(".name")).cloned().collect();
+    told.retain(|words| !words.contains(".name"));
+    let expected = [
+        "plain write FieldHandles#.count = 7",
+        "plain read FieldHandles#.count = 7",
+        "write FieldHandles#.wide = 1099511627776",
+        "plain read FieldHandles#.count = 7",
+        "plain read FieldHandles#.part = 0",
+    ];
+    assert_eq!(told, expected);
+    let [initial, write, read] = &names[..] else { panic!("{names:?}") };
+    assert!(initial.starts_with("plain write FieldHandles.name = "), "{names:?}");
+    assert_ne!(initial, write, "another string");
+    assert_eq!(write.replace("write", "read"), *read);
 }
 
 /// Memory that belongs to no object is nobody's variable.

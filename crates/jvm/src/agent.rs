@@ -22,6 +22,7 @@ use crate::choose;
 use crate::config::Config;
 use crate::control::{Control, Core};
 use crate::held;
+use crate::input::Input;
 use crate::instrument::Rewriter;
 use crate::jni::Jni;
 use crate::jvmti::{Jvmti, JvmtiFault};
@@ -50,13 +51,14 @@ macro_rules! java_half {
 }
 
 /// What rewritten classes call, and what runs a test.
-const JAVA_HALF: [(&CStr, &[u8]); 9] = [
+const JAVA_HALF: [(&CStr, &[u8]); 10] = [
     java_half!("UntornProbe"),
     java_half!("UntornHeld"),
     java_half!("UntornValues"),
     java_half!("UntornAtomics"),
     java_half!("UntornCollections"),
     java_half!("UntornLocks"),
+    java_half!("UntornOrders"),
     java_half!("UntornArrays"),
     java_half!("UntornJUnit"),
     java_half!("UntornJUnit$Result"),
@@ -72,6 +74,7 @@ pub(crate) struct Agent {
     pub(crate) control: Control,
     pub(crate) rewriter: Arc<Rewriter>,
     pub(crate) config: Config,
+    pub(crate) input: Arc<Input>,
     vm: watchdog::Vm,
 }
 
@@ -187,7 +190,8 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
     let buffers = Arc::new(Buffers::default());
     let thread_names = Arc::new(Mutex::default());
     let names = Arc::clone(&thread_names);
-    let recorder = Recorder::start(&config, Arc::clone(&rewriter), &buffers, names)?;
+    let input = Arc::new(Input::new(config.input.as_deref())?);
+    let recorder = Recorder::start(&config, Arc::clone(&rewriter), &buffers, names, &input)?;
     let control = Control {
         core: Mutex::new(Core::new(scheduler, buffers.empty())),
         tokens: Tokens::new(),
@@ -207,7 +211,7 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
     let processor = if config.pin { watchdog::current_processor() } else { None };
     let _ = control.processor.set(processor);
     control.recorder.write_progress(&config.progress, 0, 0);
-    let _ = AGENT.set(Agent { control, rewriter, config, vm: watchdog::Vm(vm) });
+    let _ = AGENT.set(Agent { control, rewriter, config, input, vm: watchdog::Vm(vm) });
     ask_for_events(jvmti)?;
     Ok(())
 }

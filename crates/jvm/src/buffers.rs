@@ -51,6 +51,8 @@ pub mod special {
     pub const INTERRUPT: u32 = FIRST + 10;
     /// Branches that were not followed by an event before the thread lost the token.
     pub const BRANCHES: u32 = FIRST + 11;
+    /// The thread looked whether a descriptor is ready. No event, but a place in the schedule.
+    pub const LOOK: u32 = FIRST + 12;
 }
 
 /// Records in a buffer: small enough for the cache of a core, large enough to make the way into native

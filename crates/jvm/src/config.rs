@@ -23,6 +23,9 @@ pub struct Config {
     pub scope: ScopeConfig,
     /// A schedule to repeat, encoded; the run fails loudly when it cannot.
     pub replay: Option<PathBuf>,
+    /// What standard input answered in the run that is repeated, encoded.
+    #[serde(default)]
+    pub input: Option<PathBuf>,
     /// A plan to follow, as text.
     pub plan: Option<String>,
     /// Marks for a policy that holds threads at certain places, as text.

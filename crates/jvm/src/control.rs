@@ -8,6 +8,7 @@ mod blocking;
 mod core;
 mod ending;
 mod outside;
+mod ready;
 mod threads;
 
 use std::cell::Cell;
@@ -30,6 +31,7 @@ pub(crate) use self::blocking::Blocked;
 pub(crate) use self::core::{Core, Interventions};
 pub use self::ending::DEADLOCK_EXIT;
 pub(crate) use self::outside::Pulse;
+pub(crate) use self::ready::Awaited;
 
 /// Events that a thread gets beyond its budget while it must not be stopped.
 const GRACE: u64 = 64;
@@ -236,6 +238,7 @@ impl Control {
     #[must_use]
     fn decide(&self, core: &mut Core, why: Reason) -> Option<ThreadId> {
         core.stuck = None;
+        Self::see_who_is_ready(core);
         match core.scheduler.next(why, &self.locks) {
             Next::Run(turn) => {
                 core.granted = Some(turn);
@@ -306,6 +309,7 @@ impl Control {
             return Wake::Ready;
         };
         self.bury(jni, core);
+        core.slots[me.index()].awaited = None;
         core.left = turn.budget;
         core.leave = turn.leave;
         let pos = probe.pos(jni);

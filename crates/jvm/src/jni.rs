@@ -75,6 +75,24 @@ impl Jni {
         }
     }
 
+    /// A part of a `byte[]`.
+    pub(crate) fn get_bytes(self, array: jobject, offset: jint, length: jint) -> Option<Vec<u8>> {
+        let mut bytes = vec![0_u8; usize::try_from(length).ok()?];
+        let to = bytes.as_mut_ptr().cast();
+        // SAFETY: see the module; the JVM checks the region, and the memory is as long.
+        unsafe { (self.table().GetByteArrayRegion)(self.0, array, offset, length, to) };
+        (!self.clear_exception()).then_some(bytes)
+    }
+
+    /// Writes into a `byte[]`; false if that is too short.
+    pub(crate) fn put_bytes(self, array: jobject, offset: jint, bytes: &[u8]) -> bool {
+        let Ok(length) = jint::try_from(bytes.len()) else { return false };
+        let from = bytes.as_ptr().cast();
+        // SAFETY: see the module; the JVM checks the region, and the memory is as long.
+        unsafe { (self.table().SetByteArrayRegion)(self.0, array, offset, length, from) };
+        !self.clear_exception()
+    }
+
     /// A new `byte[]`.
     pub(crate) fn byte_array(self, bytes: &[u8]) -> Option<jobject> {
         let length = jint::try_from(bytes.len()).ok()?;
@@ -97,6 +115,22 @@ impl Jni {
         let id =
             unsafe { (self.table().GetStaticFieldID)(self.0, class, name.as_ptr(), kind.as_ptr()) };
         self.checked(id)
+    }
+
+    pub(crate) fn field(self, class: jclass, name: &CStr, kind: &CStr) -> Option<jfieldID> {
+        // SAFETY: see the module.
+        let id = unsafe { (self.table().GetFieldID)(self.0, class, name.as_ptr(), kind.as_ptr()) };
+        self.checked(id)
+    }
+
+    pub(crate) fn get_int_of(self, object: jobject, field: jfieldID) -> jint {
+        // SAFETY: the field is an int of the object's class.
+        unsafe { (self.table().GetIntField)(self.0, object, field) }
+    }
+
+    pub(crate) fn get_object_of(self, object: jobject, field: jfieldID) -> jobject {
+        // SAFETY: the field is a reference of the object's class.
+        unsafe { (self.table().GetObjectField)(self.0, object, field) }
     }
 
     pub(crate) fn method(self, class: jclass, name: &CStr, kind: &CStr) -> Option<jmethodID> {

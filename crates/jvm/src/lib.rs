@@ -16,6 +16,7 @@ pub mod config;
 mod control;
 mod convert;
 mod held;
+mod input;
 pub mod instrument;
 mod jni;
 mod jvmti;
@@ -33,6 +34,7 @@ mod watchdog;
 
 pub use agent::{Agent_OnLoad, EPOCH_MILLIS, Java_java_lang_UntornProbe_init};
 pub use control::DEADLOCK_EXIT;
+pub use input::INPUT;
 pub use recorder::SCHEDULE;
 
 /// The class that runs a JUnit test; every JVM with the agent has it.

@@ -4,6 +4,9 @@
 //! is kept, for threads that are not controlled and for everything that is not ours to decide.
 #![allow(unsafe_code)]
 
+mod standard_input;
+mod waiting;
+
 use std::ffi::c_void;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -89,7 +92,7 @@ impl Originals {
         let found = TABLE.iter().find(|(class, name, descriptor, _)| {
             *class == method.class && *name == method.name && *descriptor == method.descriptor
         });
-        let &(.., replaced) = found?;
+        let Some(&(.., replaced)) = found else { return waiting::replace(method, original) };
         self.functions[replaced as usize].store(original, Ordering::Release);
         Some(match replaced {
             Replaced::Wait => (wait as WithLong) as *mut c_void,

@@ -14,6 +14,7 @@ use crate::buffers::{Buffer, Buffers};
 use crate::config::{Config, Progress};
 use crate::control::Interventions;
 use crate::convert::Converter;
+use crate::input::{INPUT, Input};
 use crate::instrument::Rewriter;
 
 /// The section of a trace file that holds its schedule.
@@ -38,6 +39,7 @@ pub(crate) struct Recorder {
 struct State {
     rewriter: Arc<Rewriter>,
     events: AtomicU64,
+    input: Arc<Input>,
     said: Mutex<Said>,
 }
 
@@ -57,11 +59,13 @@ impl Recorder {
         rewriter: Arc<Rewriter>,
         buffers: &Arc<Buffers>,
         thread_names: Arc<Mutex<Vec<String>>>,
+        input: &Arc<Input>,
     ) -> std::io::Result<Self> {
         let file = File::create(&config.trace)?;
         let state = Arc::new(State {
             rewriter: Arc::clone(&rewriter),
             events: AtomicU64::new(0),
+            input: Arc::clone(input),
             said: Mutex::default(),
         });
         let mut converter = Converter::new(rewriter, thread_names);
@@ -139,7 +143,7 @@ impl State {
             failed = true;
         }
         while let Some(buffer) = buffers.full() {
-            if !failed && let Err(error) = writing.write(&buffer) {
+            if !failed && let Err(error) = writing.write(&buffer, &self.input.take()) {
                 // The program goes on; its trace ends here, and that is said.
                 self.fail(&error);
                 failed = true;
@@ -169,11 +173,14 @@ struct Writing {
 }
 
 impl Writing {
-    fn write(&mut self, buffer: &Buffer) -> Result<(), TraceError> {
+    fn write(&mut self, buffer: &Buffer, input: &[u8]) -> Result<(), TraceError> {
         for (thread, records) in buffer.records() {
             self.converter.convert(thread, records, &mut self.writer);
         }
         self.writer.check()?;
+        if !input.is_empty() {
+            self.writer.extra(INPUT, input)?;
+        }
         if buffer.turns.is_empty() {
             return Ok(());
         }
@@ -199,6 +206,7 @@ impl Writing {
             put("threads", (*threads).into());
             put("turns", outcome.turns.into());
             put("stolen", tally.stolen.into());
+            put("awaited", tally.awaited.into());
             put("contended", tally.contended.into());
             put("amended", tally.amended.into());
             put("uncontrolled_threads", tally.uncontrolled.into());

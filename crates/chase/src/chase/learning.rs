@@ -44,7 +44,9 @@ impl Chase<'_> {
         let before = self.targets.len();
         let is_common = run.number as usize <= self.options.initial.len();
         let wanted = |key: &Key| {
-            counts.matches(&key.block) && self.options.only.as_ref().is_none_or(|only| only.is(key))
+            !key.is_of_order()
+                && counts.matches(&key.block)
+                && self.options.only.as_ref().is_none_or(|only| only.is(key))
         };
         let suspects: Vec<Suspect> =
             suspects.into_iter().filter(|suspect| wanted(&suspect.key)).collect();

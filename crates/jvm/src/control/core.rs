@@ -3,6 +3,7 @@
 use jvmti_bindings::sys::jni::jobject;
 use untorn_schedule::{Deadlock, Scheduler, ThreadId, Turn};
 
+use super::Awaited;
 use crate::buffers::Buffer;
 use crate::jni::Jni;
 use crate::probe::Own;
@@ -33,6 +34,8 @@ pub(crate) struct Slot {
     pub(crate) wanted: Option<Wanted>,
     /// Where it is about to wait.
     pub(crate) wait_site: u32,
+    /// The descriptor that it waits for, outside.
+    pub(crate) awaited: Option<Awaited>,
 }
 
 /// A monitor that a thread is blocked on. The reference lives as long as the thread is blocked.
@@ -73,6 +76,8 @@ pub(crate) struct Core {
 pub(crate) struct Interventions {
     /// Times that the watchdog took the token from a thread that was blocked outside.
     pub(crate) stolen: u64,
+    /// Times that a thread waited for a file, a pipe or a socket.
+    pub(crate) awaited: u64,
     /// Times that a thread blocked on a monitor that the model thought free.
     pub(crate) contended: u64,
     /// Times that the model held a monitor for held that was not.

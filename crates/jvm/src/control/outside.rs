@@ -39,7 +39,7 @@ impl Control {
     }
 
     /// Takes the token from a thread that goes on, or stays blocked, without it.
-    fn leave(&self, jni: Jni, core: &mut Core, me: ThreadId) {
+    pub(super) fn leave(&self, jni: Jni, core: &mut Core, me: ThreadId) {
         let Some(probe) = self.probe() else { return };
         core.slots[me.index()].own = probe.own(jni);
         core.slots[me.index()].away = true;

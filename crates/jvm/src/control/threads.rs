@@ -53,6 +53,7 @@ impl Control {
             daemon: false,
             wanted: None,
             wait_site: 0,
+            awaited: None,
         });
         self.thread_names.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
         id

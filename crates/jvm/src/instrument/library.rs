@@ -6,6 +6,8 @@ mod atomics;
 mod collections;
 mod locks;
 mod makers;
+mod method_handles;
+mod orders;
 
 use std::sync::PoisonError;
 
@@ -93,6 +95,9 @@ impl<'a> MethodPass<'_, '_, 'a> {
             return Ok(());
         }
         self.note_unseen(called);
+        if self.hands_over() {
+            return self.ordering(instr, called).map(|_| ());
+        }
         if let Some(target) = self.known_class(&called.class, atomics::target) {
             return self.atomic(instr, called, target);
         }
@@ -101,6 +106,12 @@ impl<'a> MethodPass<'_, '_, 'a> {
         }
         if self.known_class(&called.class, collections::is_collection).is_some() {
             return self.collection(instr, called);
+        }
+        if &*called.class == "java/lang/invoke/MethodHandle" && instr.opcode == op::INVOKEVIRTUAL {
+            return self.method_handle(instr, called);
+        }
+        if self.ordering(instr, called)? {
+            return Ok(());
         }
         self.maker(instr, called)?;
         self.copying(instr, called)
@@ -112,9 +123,22 @@ impl<'a> MethodPass<'_, '_, 'a> {
             self.method.name(),
             "getAndUpdate" | "updateAndGet" | "getAndAccumulate" | "accumulateAndGet"
         );
-        self.class.depth >= Depth::Accesses
+        self.hands_over()
+            || self.class.depth >= Depth::Accesses
             || (applies_function
                 && self.class.class.name().starts_with("java/util/concurrent/atomic/"))
+    }
+
+    /// What pools keep their tasks in orders who hands one in before who runs it.
+    fn hands_over(&self) -> bool {
+        matches!(
+            (self.class.class.name(), self.method.name()),
+            ("java/util/concurrent/ThreadPoolExecutor", "execute" | "getTask")
+                | (
+                    "java/util/concurrent/ScheduledThreadPoolExecutor",
+                    "delayedExecute" | "reExecutePeriodic"
+                )
+        )
     }
 
     /// What is known of a class or of one of its superclasses.

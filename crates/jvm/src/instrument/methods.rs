@@ -65,6 +65,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
             return Ok(());
         }
         self.special()?;
+        self.orders_inside()?;
         let (class, name) = (self.class.class.name(), self.method.name());
         match (name, self.class.depth) {
             ("<clinit>", Depth::Application) => self.initialiser()?,

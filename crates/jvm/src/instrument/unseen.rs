@@ -7,13 +7,7 @@ use crate::scope::Depth;
 
 /// Class, beginning of the method's name, and what to call it.
 const UNSEEN: &[(&str, &str, &str)] = &[
-    ("java/util/concurrent/atomic/LongAccumulator", "", "LongAccumulator"),
-    ("java/util/concurrent/atomic/DoubleAccumulator", "", "DoubleAccumulator"),
     ("java/util/concurrent/locks/StampedLock", "tryOptimisticRead", "optimistic reads"),
-    ("java/lang/invoke/MethodHandles$Lookup", "findGetter", "method handles of fields"),
-    ("java/lang/invoke/MethodHandles$Lookup", "findSetter", "method handles of fields"),
-    ("java/lang/invoke/MethodHandles$Lookup", "findStaticGetter", "method handles of fields"),
-    ("java/lang/invoke/MethodHandles$Lookup", "findStaticSetter", "method handles of fields"),
     ("java/lang/invoke/MethodHandles", "byteArrayView", "views of byte arrays"),
     ("java/lang/invoke/MethodHandles", "byteBufferView", "views of byte buffers"),
     ("java/net/Socket", "", "sockets"),

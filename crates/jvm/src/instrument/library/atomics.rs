@@ -42,6 +42,8 @@ pub(super) fn target(class: &str) -> Option<Target> {
         "AtomicMarkableReference" => scalar("AtomicMarkableReference", "pair", "L"),
         "LongAdder" => scalar("LongAdder", "sum", "J"),
         "DoubleAdder" => scalar("DoubleAdder", "sum", "D"),
+        "LongAccumulator" => scalar("LongAccumulator", "value", "J"),
+        "DoubleAccumulator" => scalar("DoubleAccumulator", "value", "D"),
         "AtomicIntegerArray" => array(ValueKind::Int, "AtomicIntegerArray"),
         "AtomicLongArray" => array(ValueKind::Int, "AtomicLongArray"),
         "AtomicReferenceArray" => array(ValueKind::Ref, "AtomicReferenceArray"),
@@ -73,7 +75,8 @@ impl Deed {
             "set" | "setPlain" | "setOpaque" | "setRelease" | "setVolatile" | "lazySet"
             | "reset" => Self::Write,
             "getAndIncrement" | "getAndDecrement" | "incrementAndGet" | "decrementAndGet"
-            | "addAndGet" | "add" | "increment" | "decrement" | "sumThenReset" => Self::Update,
+            | "addAndGet" | "add" | "increment" | "decrement" | "sumThenReset" | "accumulate"
+            | "getThenReset" => Self::Update,
             "attemptStamp" | "attemptMark" => Self::Swap,
             // A function that the program passes may do anything: its steps are told where it is called.
             "getAndUpdate" | "getAndAccumulate" => return None,

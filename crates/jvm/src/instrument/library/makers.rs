@@ -37,7 +37,14 @@ fn made(called: &Member<'_>) -> Option<Made> {
         ("java/lang/invoke/MethodHandles$Lookup", "findVarHandle" | "findStaticVarHandle") => {
             Some(BY_NAME)
         }
-        ("java/lang/invoke/MethodHandles$Lookup", "unreflectVarHandle") => Some(BY_FIELD),
+        (
+            "java/lang/invoke/MethodHandles$Lookup",
+            "findGetter" | "findSetter" | "findStaticGetter" | "findStaticSetter",
+        ) => Some(BY_NAME),
+        (
+            "java/lang/invoke/MethodHandles$Lookup",
+            "unreflectVarHandle" | "unreflectGetter" | "unreflectSetter",
+        ) => Some(BY_FIELD),
         ("sun/misc/Unsafe", "objectFieldOffset" | "staticFieldOffset") => Some(OFFSET),
         (class, "newUpdater") => match class.strip_prefix("java/util/concurrent/atomic/")? {
             "AtomicIntegerFieldUpdater" => updater(&[0, 1], Some("java/lang/Integer")),

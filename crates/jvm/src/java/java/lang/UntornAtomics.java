@@ -15,7 +15,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.concurrent.atomic.AtomicStampedReference;
+import java.util.concurrent.atomic.DoubleAccumulator;
 import java.util.concurrent.atomic.DoubleAdder;
+import java.util.concurrent.atomic.LongAccumulator;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
@@ -124,6 +126,10 @@ public final class UntornAtomics {
             value = ((LongAdder) target).sum();
         } else if (target instanceof DoubleAdder) {
             value = Double.doubleToRawLongBits(((DoubleAdder) target).sum());
+        } else if (target instanceof LongAccumulator) {
+            value = ((LongAccumulator) target).get();
+        } else if (target instanceof DoubleAccumulator) {
+            value = Double.doubleToRawLongBits(((DoubleAccumulator) target).get());
         } else if (target instanceof AtomicStampedReference) {
             value = UntornValues.id(UntornValues.part(target, UntornValues.offset(AtomicStampedReference.class, "pair")));
         } else if (target instanceof AtomicMarkableReference) {
@@ -164,6 +170,35 @@ public final class UntornAtomics {
         Object found = holder == null ? (Object) handle.getVolatile() : (Object) handle.getVolatile(holder);
         value = UntornValues.raw(found, handle.varType());
         return true;
+    }
+
+    // ---- method handles of fields: after the call, with the value that was read or written ----
+
+    public static void through(int value, Object handle, Object holder, int site) {
+        through((long) value, handle, holder, site);
+    }
+
+    public static void through(float value, Object handle, Object holder, int site) {
+        through((long) Float.floatToRawIntBits(value), handle, holder, site);
+    }
+
+    public static void through(double value, Object handle, Object holder, int site) {
+        through(Double.doubleToRawLongBits(value), handle, holder, site);
+    }
+
+    public static void through(long value, Object handle, Object holder, int site) {
+        if (!UntornProbe.here()) return;
+        int field = find(handle);
+        if (field >= 0) UntornProbe.put(site, holder == null ? 0 : UntornValues.id(holder), value, field);
+    }
+
+    /** A number comes here, too, in a box, if the call does not name its type. */
+    public static void through(Object value, Object handle, Object holder, int site) {
+        if (!UntornProbe.here() || find(handle) < 0) return;
+        java.lang.invoke.MethodType type = ((java.lang.invoke.MethodHandle) handle).type();
+        boolean reads = type.returnType() != void.class;
+        Class<?> kind = reads ? type.returnType() : type.parameterType(type.parameterCount() - 1);
+        through(UntornValues.raw(value, kind), handle, holder, site);
     }
 
     // ---- sun.misc.Unsafe: fields by their offsets ----

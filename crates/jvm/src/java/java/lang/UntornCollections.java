@@ -246,11 +246,11 @@ public final class UntornCollections {
     private static long[] versions = new long[1024];
     private static int counted;
 
-    private static synchronized long version(int object, int field) {
+    static synchronized long version(int object, int field) {
         return versions[place(key(object, field))];
     }
 
-    private static synchronized void setVersion(int object, int field, long version) {
+    static synchronized void setVersion(int object, int field, long version) {
         long key = key(object, field);
         int at = place(key);
         if (which[at] == 0) {

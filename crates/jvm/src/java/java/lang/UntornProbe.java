@@ -453,6 +453,11 @@ public final class UntornProbe {
         limit = last;
     }
 
+    /** Behind records that were {@link #putFirst}: the turn may be over. */
+    static void endStep() {
+        if (pos >= limit) turn();
+    }
+
     /** Called once by the agent. That {@code init} has a caller of the boot loader keeps the JVM from complaining. */
     static void setUp() {
         init();

@@ -1,0 +1,153 @@
+//! Waiting for files, pipes and sockets: what the program would wait for inside of the operating system.
+//!
+//! A thread whose descriptor is not ready gives the token away at once and waits here, outside. Who decides
+//! about the next turn looks first which descriptors have become ready: between threads of one program that is
+//! decided by what they did, so the same seed gives the same run. When its turn comes, the thread finds the
+//! descriptor ready and does what it wanted with the token in hand.
+//!
+//! Each look is a record without an event: the schedule knows by it where a thread left, and a replay lets it leave
+//! there again, whether or not the descriptor is ready this time.
+#![allow(unsafe_code)]
+
+use std::time::{Duration, Instant};
+
+use untorn_schedule::{Blocker, Nanos, ThreadId, Wake};
+
+use super::{Control, Core, LOOK_AGAIN, Resumed};
+use crate::buffers::{Record, special};
+use crate::jni::Jni;
+
+/// A descriptor that a thread wants to be ready.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Awaited {
+    pub(crate) fd: i32,
+    /// As `poll` takes them.
+    pub(crate) events: i16,
+    /// How long the program wants to wait.
+    pub(crate) limit: Option<Duration>,
+}
+
+impl Awaited {
+    /// In the place of a descriptor: there is nothing to wait for.
+    pub(crate) const NOTHING: i32 = -1;
+
+    /// Whether the descriptor is ready within a time, or something else is to be seen to: the thread was
+    /// signalled because another one closes the descriptor.
+    fn is_ready(&self, within: Duration) -> bool {
+        let mut asked = libc::pollfd { fd: self.fd, events: self.events, revents: 0 };
+        let millis = i32::try_from(within.as_millis()).unwrap_or(i32::MAX);
+        // SAFETY: one entry, which is a local variable.
+        self.fd == Self::NOTHING || unsafe { libc::poll(&raw mut asked, 1, millis) != 0 }
+    }
+
+    /// What is left of the limit, and at most a moment: others have to be looked at, too.
+    fn slice(&self, begun: Instant) -> Duration {
+        let left = self.limit.map(|limit| limit.saturating_sub(begun.elapsed()));
+        // Rounded up, or the last look would be many.
+        left.map_or(LOOK_AGAIN, |left| LOOK_AGAIN.min(left + Duration::from_millis(1)))
+    }
+
+    fn is_over(&self, begun: Instant) -> bool {
+        self.limit.is_some_and(|limit| begun.elapsed() >= limit)
+    }
+}
+
+impl Control {
+    /// Waits until a descriptor is ready, or the limit is over. False if that is not for us to do.
+    pub(crate) fn await_ready(&self, jni: Jni, awaited: &Awaited) -> bool {
+        let begun = Instant::now();
+        let Some(me) = self.present(jni).filter(|_| self.may_leave(jni)) else { return false };
+        let limit = awaited.limit.map_or(Nanos::MAX, |limit| Nanos(limit.as_nanos() as u64));
+        let deadline = self.core().scheduler.now().after(limit);
+        while self.leaves(jni, me, awaited) {
+            let resumed = match self.watch(me, awaited, begun) {
+                true => self.come_back(jni).then_some(Wake::Ready),
+                false => self.sleep_on(jni, me, deadline),
+            };
+            match resumed {
+                Some(Wake::Ready) => {}
+                Some(_) => return true,
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// What the JDK does in silence is not told, so it cannot be left there; nor are static initialisers.
+    fn may_leave(&self, jni: Jni) -> bool {
+        self.probe().is_some_and(|probe| probe.own(jni).silence == 0 && !probe.is_unstoppable(jni))
+    }
+
+    /// Gives the token away unless the descriptor is ready; in a replay, if it was given away here.
+    fn leaves(&self, jni: Jni, me: ThreadId, awaited: &Awaited) -> bool {
+        let mut core = self.core();
+        let look = Record { site: special::LOOK, ..Record::default() };
+        self.emit(jni, &mut core, me, look);
+        if self.replaying {
+            drop(core);
+            self.end_if_due(jni);
+            core = self.core();
+        } else if !awaited.is_ready(Duration::ZERO) {
+            core.slots[me.index()].awaited = Some(*awaited);
+            core.tally.awaited += 1;
+            self.leave(jni, &mut core, me);
+        }
+        let away = core.slots[me.index()].away;
+        core.slots[me.index()].awaited = away.then_some(*awaited);
+        away
+    }
+
+    /// Waits without the token. False if the limit is over.
+    fn watch(&self, me: ThreadId, awaited: &Awaited, begun: Instant) -> bool {
+        loop {
+            if awaited.is_ready(awaited.slice(begun)) {
+                return true;
+            }
+            let core = self.core();
+            // Whoever looked for us may have seen what is gone again.
+            if core.over || core.scheduler.blocked_on(me) != Some(Blocker::Outside) {
+                return true;
+            }
+            if awaited.is_over(begun) {
+                return false;
+            }
+        }
+    }
+
+    /// The limit is over for the world outside; for the program it is when its own clock says so.
+    fn sleep_on(&self, jni: Jni, me: ThreadId, deadline: Nanos) -> Option<Wake> {
+        let mut core = self.core();
+        if core.over {
+            return None;
+        }
+        if core.scheduler.blocked_on(me) != Some(Blocker::Outside) {
+            drop(core);
+            return self.come_back(jni).then_some(Wake::Ready);
+        }
+        core.slots[me.index()].away = false;
+        core.scheduler.block(me, Blocker::Sleep { deadline });
+        self.kick(&mut core);
+        drop(core);
+        match self.wait_for_turn(jni, me) {
+            Resumed::Turn(wake) => Some(wake),
+            Resumed::Free => None,
+        }
+    }
+
+    /// Before a decision: lets those take part whose descriptors have become ready.
+    pub(super) fn see_who_is_ready(core: &mut Core) {
+        let Core { slots, scheduler, .. } = core;
+        let ready = |awaited: Awaited| awaited.is_ready(Duration::ZERO);
+        for (index, slot) in slots.iter().enumerate() {
+            if !slot.awaited.is_some_and(ready) {
+                continue;
+            }
+            let thread = ThreadId(index as u32);
+            match scheduler.blocked_on(thread) {
+                Some(Blocker::Outside) => scheduler.returned(thread),
+                Some(Blocker::Sleep { .. }) => scheduler.interrupt(thread),
+                _ => {}
+            }
+        }
+    }
+}

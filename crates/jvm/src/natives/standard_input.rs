@@ -1,0 +1,66 @@
+//! Standard input, whose answers are told, and repeated in a replay.
+#![allow(unsafe_code)]
+
+use jvmti_bindings::sys::jni::{jint, jobject};
+
+use crate::agent::{agent, guarded};
+use crate::input::{Answer, Input};
+use crate::jni::Jni;
+
+const STANDARD_INPUT: i32 = 0;
+
+/// The answers of standard input, if that is what a stream reads and the program runs.
+pub(super) fn input(fd: Option<i32>) -> Option<&'static Input> {
+    let agent = agent().filter(|agent| fd == Some(STANDARD_INPUT) && agent.control.is_on())?;
+    Some(&agent.input)
+}
+
+/// One byte, or -1 at the end.
+pub(super) fn byte(jni: Jni, input: Option<&Input>, original: impl FnOnce() -> jint) -> jint {
+    let Some(input) = input else { return original() };
+    let found = match guarded(|| input.read(1)).flatten() {
+        Some(Answer::Bytes(bytes)) => bytes.first().map_or(-1, |&byte| byte.into()),
+        Some(_) => -1,
+        None => original(),
+    };
+    if !jni.has_exception() {
+        let read = u8::try_from(found).map_or(Answer::End, |byte| Answer::Bytes(vec![byte]));
+        guarded(|| input.tell(&read));
+    }
+    found
+}
+
+/// Bytes into an array; how many, or -1 at the end.
+pub(super) fn bytes(
+    jni: Jni,
+    input: Option<&Input>,
+    (array, offset, length): (jobject, jint, jint),
+    original: impl FnOnce() -> jint,
+) -> jint {
+    // What is wrong with the request says the original.
+    let most = usize::try_from(length).ok().filter(|&most| most > 0 && !array.is_null());
+    let (Some(input), Some(most)) = (input, most) else { return original() };
+    let found = match guarded(|| input.read(most)).flatten() {
+        Some(Answer::Bytes(bytes)) if jni.put_bytes(array, offset, &bytes) => bytes.len() as jint,
+        Some(Answer::End) => -1,
+        _ => original(),
+    };
+    if !jni.has_exception() {
+        let read = match found {
+            ..0 => Some(Answer::End),
+            _ => jni.get_bytes(array, offset, found).map(Answer::Bytes),
+        };
+        guarded(|| read.inspect(|read| input.tell(read)));
+    }
+    found
+}
+
+/// How much can be read without waiting.
+pub(super) fn available(jni: Jni, input: Option<&Input>, original: impl FnOnce() -> jint) -> jint {
+    let Some(input) = input else { return original() };
+    let found = guarded(|| input.available()).flatten().unwrap_or_else(original);
+    if !jni.has_exception() {
+        guarded(|| input.tell(&Answer::Available(found)));
+    }
+    found
+}

@@ -23,7 +23,7 @@ use untorn_testkit::rng::Rng;
 
 use self::judge::Fault;
 use self::options::Options;
-use self::prepare::{Choice, Prepared, Programs};
+use self::prepare::{Choice, Policy, Prepared, Programs, RANDOM};
 use self::tally::Tally;
 use crate::process::{self, Ended};
 
@@ -129,13 +129,23 @@ impl Soak {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records the run, and leaves what it said and how to repeat it in the folder.
+    /// Records the run. A policy that holds threads is of no use where nothing looks suspicious, and says so; there the
+    /// plain random one steps in.
     fn record(&self, choice: &Choice, seed: u32, folder: &Path) -> Result<Ended> {
+        let ended = self.record_by(choice.policy, choice, seed, folder)?;
+        if choice.policy.needs_marks && ended.said().contains("has no place at which this policy") {
+            return self.record_by(&RANDOM, choice, seed, folder);
+        }
+        Ok(ended)
+    }
+
+    /// Leaves what the run said and how to repeat it in the folder.
+    fn record_by(&self, by: &Policy, choice: &Choice, seed: u32, folder: &Path) -> Result<Ended> {
         let prepared = &self.programs.all[choice.program];
         let mut command = Command::new(&self.untorn);
-        command.args(["record", "-o", "run.utr", "--policy", choice.policy.name]);
+        command.args(["record", "-o", "run.utr", "--policy", by.name]);
         command.args(["--seed", &seed.to_string()]);
-        if choice.policy.needs_marks {
+        if by.needs_marks {
             command.arg("--marks").arg(&prepared.marks);
         }
         command.arg("--").args(&prepared.program.command).current_dir(folder);

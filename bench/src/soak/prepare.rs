@@ -25,9 +25,11 @@ pub struct Policy {
     event: u64,
 }
 
+pub const RANDOM: Policy = Policy { name: "random", needs_marks: false, event: 300 };
+
 const POLICIES: [Policy; 6] = [
     Policy { name: "run-to-block", needs_marks: false, event: 200 },
-    Policy { name: "random", needs_marks: false, event: 300 },
+    RANDOM,
     Policy { name: "pct", needs_marks: false, event: 300 },
     Policy { name: "pos", needs_marks: false, event: 10_000 },
     Policy { name: "atomfuzzer", needs_marks: true, event: 1000 },

@@ -3,6 +3,8 @@
 // SmpBlas cuts each product into blocks and hands them to the fork/join pool of the old util.concurrent package, which is
 // made of monitors and volatile fields. The sums are exact in doubles.
 //
+// Argument: how many times as many products; 42 make a run of more than 500 million events.
+//
 // maven: colt:colt:1.2.0
 // expect: output
 import cern.colt.matrix.DoubleMatrix2D;
@@ -14,9 +16,10 @@ public class ColtMatrix {
     static final int SIZE = 120;
 
     public static void main(String[] args) {
+        int products = 3 * (args.length > 0 ? Integer.parseInt(args[0]) : 1);
         SmpBlas.allocateBlas(4, SeqBlas.seqBlas);
         DoubleMatrix2D product = matrix(1);
-        for (int turn = 2; turn < 5; turn++) {
+        for (int turn = 2; turn < 2 + products; turn++) {
             DoubleMatrix2D next = new DenseDoubleMatrix2D(SIZE, SIZE);
             SmpBlas.smpBlas.dgemm(false, false, 1, product, matrix(turn), 0, next);
             SmpBlas.smpBlas.assign(next, value -> value % 1009);

@@ -10,6 +10,8 @@
 //
 // maven: commons-dbcp:commons-dbcp:1.4
 // expect: violation InstanceKeyObjectFactory.registerNewInstance
+// whole:  opened
+// torn:   could not open: ConcurrentModificationException
 import java.util.ConcurrentModificationException;
 import org.apache.commons.dbcp.datasources.SharedPoolDataSource;
 

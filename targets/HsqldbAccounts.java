@@ -3,6 +3,8 @@
 // Every transfer is one transaction and touches the two accounts in the order of their numbers, so nobody waits in a
 // circle. The sum of all accounts and the number of the entries in the journal are the same for every schedule.
 //
+// Argument: how many times as many transfers; 100 make a run of some hundred million events.
+//
 // maven: org.hsqldb:hsqldb:2.7.2
 // expect: output
 import java.sql.Connection;
@@ -17,12 +19,13 @@ public class HsqldbAccounts {
     static final int ACCOUNTS = 10;
 
     public static void main(String[] args) throws Exception {
+        int times = args.length > 0 ? Integer.parseInt(args[0]) : 1;
         try (var connection = DriverManager.getConnection(URL)) {
             fill(connection);
             var threads = new ArrayList<Thread>();
             for (int number = 0; number < THREADS; number++) {
                 int seed = number;
-                var thread = new Thread(() -> transfers(seed), "client " + number);
+                var thread = new Thread(() -> transfers(seed, TRANSFERS * times), "client " + number);
                 thread.start();
                 threads.add(thread);
             }
@@ -46,10 +49,10 @@ public class HsqldbAccounts {
         }
     }
 
-    static void transfers(int seed) {
+    static void transfers(int seed, int count) {
         try (var connection = DriverManager.getConnection(URL)) {
             connection.setAutoCommit(false);
-            for (int turn = 0; turn < TRANSFERS; turn++) {
+            for (int turn = 0; turn < count; turn++) {
                 int low = (seed + turn) % (ACCOUNTS - 1);
                 int high = low + 1 + (seed * turn) % (ACCOUNTS - 1 - low);
                 transfer(connection, low, high, turn % 7);

@@ -5,6 +5,8 @@
 //
 // maven: log4j:log4j:1.2.17
 // expect: violation AppenderAttachableImpl.addAppender
+// whole:  attached 2
+// torn:   attached 3
 import java.util.Collections;
 import org.apache.log4j.helpers.AppenderAttachableImpl;
 import org.apache.log4j.varia.NullAppender;

@@ -5,6 +5,8 @@
 //
 // maven: log4j:log4j:1.2.17
 // expect: violation Hierarchy.addHierarchyEventListener
+// whole:  told 1
+// torn:   told 2
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.log4j.Appender;
 import org.apache.log4j.Category;

@@ -3,6 +3,8 @@
 // The index has two segments' worth of memory at most, so that it flushes and merges while documents come in. What the
 // searcher sees meanwhile depends on the schedule and is not printed; what is there at the end does not.
 //
+// Argument: how many times as many documents.
+//
 // maven: org.apache.lucene:lucene-core:9.9.2
 // expect: output
 import java.io.IOException;
@@ -27,6 +29,7 @@ public class LuceneIndex {
     static final String[] WORDS = {"thread", "lock", "block", "order", "torn", "value", "trace", "event"};
 
     public static void main(String[] args) throws Exception {
+        int documents = DOCUMENTS * (args.length > 0 ? Integer.parseInt(args[0]) : 1);
         // Otherwise segments are named by random numbers of the operating system.
         System.setProperty("tests.seed", "1");
         var config = new IndexWriterConfig(new StandardAnalyzer()).setMaxBufferedDocs(20);
@@ -35,9 +38,9 @@ public class LuceneIndex {
                 var threads = new ArrayList<Thread>();
                 for (int number = 0; number < WRITERS; number++) {
                     int own = number;
-                    threads.add(new Thread(() -> add(writer, own), "writer " + number));
+                    threads.add(new Thread(() -> add(writer, own, documents), "writer " + number));
                 }
-                threads.add(new Thread(() -> search(writer), "searcher"));
+                threads.add(new Thread(() -> search(writer, WRITERS * documents), "searcher"));
                 for (var thread : threads) {
                     thread.start();
                 }
@@ -56,9 +59,9 @@ public class LuceneIndex {
         }
     }
 
-    static void add(IndexWriter writer, int own) {
+    static void add(IndexWriter writer, int own, int documents) {
         try {
-            for (int number = 0; number < DOCUMENTS; number++) {
+            for (int number = 0; number < documents; number++) {
                 var text = new StringBuilder();
                 for (int word = 0; word < 30; word++) {
                     text.append(WORDS[(number * 31 + word * (own + 3)) % WORDS.length]).append(number % 5).append(' ');
@@ -74,13 +77,13 @@ public class LuceneIndex {
         }
     }
 
-    static void search(IndexWriter writer) {
+    static void search(IndexWriter writer, int most) {
         try (var manager = new SearcherManager(writer, null)) {
             for (int turn = 0; turn < 20; turn++) {
                 manager.maybeRefreshBlocking();
                 var searcher = manager.acquire();
                 try {
-                    if (searcher.count(new TermQuery(new Term("text", "torn"))) > WRITERS * DOCUMENTS) {
+                    if (searcher.count(new TermQuery(new Term("text", "torn"))) > most) {
                         System.out.println("too many");
                     }
                 } finally {

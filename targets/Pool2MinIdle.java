@@ -5,6 +5,8 @@
 //
 // maven: org.apache.commons:commons-pool2:2.12.0
 // expect: violation GenericKeyedObjectPool.ensureMinIdle
+// whole:  idle 1
+// torn:   idle 2
 import org.apache.commons.pool2.BaseKeyedPooledObjectFactory;
 import org.apache.commons.pool2.PooledObject;
 import org.apache.commons.pool2.impl.DefaultPooledObject;

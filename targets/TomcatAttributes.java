@@ -11,6 +11,10 @@
 // maven: org.apache.tomcat:catalina:6.0.35
 // maven: org.apache.tomcat:coyote:6.0.35
 // expect: violation ApplicationContext.removeAttribute
+// whole:  removed, as the listener was told: alice
+// torn:   removed, as the listener was told: alice null
+// or:     removed, as the listener was told: null alice
+// or:     removed, as the listener was told: alice alice
 import javax.servlet.ServletContextAttributeEvent;
 import javax.servlet.ServletContextAttributeListener;
 import org.apache.catalina.core.StandardContext;

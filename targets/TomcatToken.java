@@ -9,6 +9,9 @@
 //
 // maven: org.apache.tomcat.embed:tomcat-embed-core:9.0.85
 // expect: violation ContextAccessController.setSecurityToken
+// whole:  token kept as it was, token kept as it was
+// torn:   token kept as it was, token lost
+// or:     token lost, token kept as it was
 import org.apache.naming.ContextAccessController;
 
 public class TomcatToken {

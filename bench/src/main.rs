@@ -11,6 +11,8 @@ mod jvm;
 mod machine;
 mod measure;
 mod predict;
+mod process;
+mod soak;
 mod table;
 mod targets;
 
@@ -29,18 +31,24 @@ fn main() -> Result<()> {
         ["filters"] => filters::print_all(),
         ["filters", row] => filters::print_row(row),
         ["predict", row] => predict::print_row(row),
-        ["targets", ref names @ ..] => targets::print_all(names),
+        ["soak", ref words @ ..] => soak::run(words),
+        ["targets", ref words @ ..] => targets::print_all(words),
         ["measure", way, file] => measure::print(way, file.as_ref()),
         ["count", way, file] => measure::once(way, file.as_ref()),
-        _ => bail!("usage: untorn-bench [confirm | jvm | predict | targets NAME…]"),
+        _ => bail!("usage: untorn-bench [confirm | jvm | predict | soak RUNS | targets NAME…]"),
     }
 }
 
 /// Where generated traces are kept between runs.
 fn bench_folder() -> Result<PathBuf> {
+    work_folder("bench-traces")
+}
+
+/// A folder beside the compiled programs.
+fn work_folder(name: &str) -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     let target = program.parent().and_then(|release| release.parent());
-    let folder = target.context("the program is not in a target folder")?.join("bench-traces");
+    let folder = target.context("the program is not in a target folder")?.join(name);
     std::fs::create_dir_all(&folder)?;
     Ok(folder)
 }

@@ -1,17 +1,23 @@
 //! The drivers of `targets/`: real libraries with and without the recorder, replayed and checked. One row each.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
+use untorn_trace::formats::utr;
 
-/// Runs of each kind; the best counts.
+use crate::process::{self, Ended};
+
+/// Runs of each kind; the best time and the most memory count.
 const RUNS: usize = 2;
 
+/// Replays of the last recorded run.
+const REPLAYS: usize = 3;
+
 /// A run that takes longer than this hangs.
-const LIMIT: &str = "300";
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// Time for `untorn check`.
 const CHECK: &str = "30s";
@@ -22,36 +28,68 @@ struct Target {
     folder: PathBuf,
     /// What it says it expects: `output`, or `violation A.b`.
     expect: String,
+    /// Why its runs may not replay, if it says so.
+    unsteady: Option<String>,
 }
 
-/// Prints the row of each, and fails if one is not as it should be.
-pub fn print_all(names: &[&str]) -> Result<()> {
+/// The row of a target, and what is summed up in the end.
+struct Row {
+    words: String,
+    slowdown: f64,
+    memory: f64,
+    good: bool,
+}
+
+/// Where `./dev targets` puts libraries and compiled drivers.
+pub fn folder_of(name: &str) -> Result<PathBuf> {
+    let all = std::env::var_os("UNTORN_TARGETS").map_or("target/targets".into(), PathBuf::from);
+    Ok(std::path::absolute(all.join(name))?)
+}
+
+/// Prints the row of each, and fails if one is not as it should be. `--no-check` leaves `untorn check` away.
+pub fn print_all(words: &[&str]) -> Result<()> {
+    let (options, names): (Vec<&str>, Vec<&str>) =
+        words.iter().partition(|word| word.starts_with("--"));
+    let checks = match options[..] {
+        [] => true,
+        ["--no-check"] => false,
+        _ => bail!("usage: untorn-bench targets [--no-check] NAME…"),
+    };
     println!(
-        "| target | threads | events | plain s | recorded s | slowdown | same output | replay | check | as expected |"
+        "| target | threads | events | plain s | recorded s | slowdown | plain MB | recorded MB | memory | same output | \
+         replay exact | check | as expected |"
     );
-    println!("| --- | ---: | ---: | ---: | ---: | ---: | --- | --- | --- | --- |");
-    let mut ratios: Vec<f64> = Vec::new();
+    println!("| --- |{} --- | --- | --- | --- |", " ---: |".repeat(8));
+    let mut rows = Vec::new();
     let mut failed = Vec::new();
     for name in names {
-        match Target::new(name)?.row() {
-            Ok((row, ratio, good)) => {
-                println!("{row}");
-                ratios.push(ratio);
-                if !good {
-                    failed.push((*name).to_owned());
+        match Target::new(name).and_then(|target| target.row(checks)) {
+            Ok(row) => {
+                println!("{}", row.words);
+                if !row.good {
+                    failed.push(name);
                 }
+                rows.push(row);
             }
             Err(error) => {
-                println!("| {name} | | | | | | | | {error:#} | **no** |");
-                failed.push((*name).to_owned());
+                let error = format!("{error:#}").replace('\n', " ");
+                println!("| {name} |{} {error} | **no** |", " |".repeat(10));
+                failed.push(name);
             }
         }
     }
-    if !ratios.is_empty() {
-        let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
-        println!("\nSlowdown, geometric mean of {}: {mean:.1}", ratios.len());
+    if !rows.is_empty() {
+        let slowdown = mean(rows.iter().map(|row| row.slowdown));
+        let memory = mean(rows.iter().map(|row| row.memory));
+        println!("\nGeometric means of {}: slowdown {slowdown:.1}, memory {memory:.2}", rows.len());
     }
     if failed.is_empty() { Ok(()) } else { bail!("not as it should be: {}", failed.join(", ")) }
+}
+
+/// The geometric mean.
+fn mean(ratios: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = ratios.len() as f64;
+    (ratios.map(f64::ln).sum::<f64>() / count).exp()
 }
 
 impl Target {
@@ -59,12 +97,17 @@ impl Target {
         let source = Path::new("targets").join(format!("{name}.java"));
         let text = std::fs::read_to_string(&source)
             .with_context(|| format!("{}: run from the project's root", source.display()))?;
-        let expect = text.lines().find_map(|line| line.strip_prefix("// expect:"));
+        let key = |head: &str| {
+            text.lines()
+                .find_map(|line| line.strip_prefix(head))
+                .map(|value| value.trim().to_owned())
+        };
         Ok(Self {
             name: name.to_owned(),
             untorn: std::env::current_exe()?.with_file_name("untorn"),
-            folder: std::path::absolute(Path::new("target/targets").join(name))?,
-            expect: expect.context("it does not say what to expect")?.trim().to_owned(),
+            folder: folder_of(name)?,
+            expect: key("// expect:").context("it does not say what to expect")?,
+            unsteady: key("// replay:"),
         })
     }
 
@@ -74,20 +117,16 @@ impl Target {
     }
 
     /// Runs a command in the target's folder, under a limit of time.
-    fn run(&self, words: &[String]) -> Result<(Output, Duration)> {
-        let begin = Instant::now();
-        let output = Command::new("timeout")
-            .args(["-k", "2", LIMIT])
-            .args(words)
-            .current_dir(&self.folder)
-            .output()?;
-        if output.status.code() == Some(124) {
-            bail!("{} did not end within {LIMIT} s", words.join(" "));
+    fn run(&self, words: &[String]) -> Result<Ended> {
+        let mut command = Command::new(&words[0]);
+        let ended = process::run(command.args(&words[1..]).current_dir(&self.folder), LIMIT)?;
+        if ended.hung {
+            bail!("{} did not end within {} s", words.join(" "), LIMIT.as_secs());
         }
-        Ok((output, begin.elapsed()))
+        Ok(ended)
     }
 
-    fn untorn(&self, words: &[&str], command: &[String]) -> Result<(Output, Duration)> {
+    fn untorn(&self, words: &[&str], command: &[String]) -> Result<Ended> {
         let mut all = vec![self.untorn.display().to_string()];
         all.extend(words.iter().map(|&word| word.to_owned()));
         if !command.is_empty() {
@@ -97,60 +136,68 @@ impl Target {
         self.run(&all)
     }
 
-    fn row(&self) -> Result<(String, f64, bool)> {
-        let (plain, plain_time) = self.best(|| self.run(&self.java()))?;
+    fn row(&self, checks: bool) -> Result<Row> {
+        let plain = best(|| self.run(&self.java()))?;
+        if !plain.status.success() {
+            bail!("without the recorder: {}, {}", plain.status, plain.said());
+        }
         let record = ["record", "-q", "-o", "run.utr"];
-        let (recorded, recorded_time) = self.best(|| self.untorn(&record, &self.java()))?;
+        let recorded = best(|| self.untorn(&record, &self.java()))?;
         let same = recorded.stdout == plain.stdout && recorded.status == plain.status;
-        let facts = self.facts()?;
-        let (again, _) = self.untorn(&["replay", "run.utr"], &[])?;
-        let replayed = String::from_utf8_lossy(&again.stderr).contains("events exactly");
-        let (checked, as_expected) = self.check()?;
-        let ratio = recorded_time.as_secs_f64() / plain_time.as_secs_f64();
+        let (threads, events) = self.facts()?;
+        let replayed = self.replays()?;
+        let (checked, as_expected) =
+            if checks { self.check()? } else { ("not run".to_owned(), true) };
+        let (before, after) = (plain.elapsed.as_secs_f64(), recorded.elapsed.as_secs_f64());
+        let (slowdown, memory) = (after / before, recorded.resident as f64 / plain.resident as f64);
         let yes = |is: bool| if is { "yes" } else { "**no**" };
-        let row = format!(
-            "| {} | {} | {} | {:.2} | {:.2} | {ratio:.1} | {} | {} | {checked} | {} |",
+        let words = format!(
+            "| {} | {threads} | {} | {before:.2} | {after:.2} | {slowdown:.1} | {} | {} | {memory:.2} | {} | {} | \
+             {checked} | {} |",
             self.name,
-            facts.0,
-            grouped(facts.1),
-            plain_time.as_secs_f64(),
-            recorded_time.as_secs_f64(),
+            grouped(events),
+            plain.resident >> 20,
+            recorded.resident >> 20,
             yes(same),
-            yes(replayed),
+            self.replay_words(replayed),
             yes(as_expected),
         );
-        Ok((row, ratio, same && replayed && as_expected))
+        let replays = replayed == REPLAYS || self.unsteady.is_some();
+        Ok(Row { words, slowdown, memory, good: same && replays && as_expected })
     }
 
-    fn best(&self, run: impl Fn() -> Result<(Output, Duration)>) -> Result<(Output, Duration)> {
-        let mut best = run()?;
-        for _ in 1..RUNS {
-            let next = run()?;
-            if next.1 < best.1 {
-                best = next;
-            }
+    /// How many replays were exact.
+    fn replays(&self) -> Result<usize> {
+        let mut exact = 0;
+        for _ in 0..REPLAYS {
+            let again = self.untorn(&["replay", "run.utr"], &[])?;
+            exact += usize::from(again.said().contains("events exactly"));
         }
-        Ok(best)
+        Ok(exact)
+    }
+
+    fn replay_words(&self, exact: usize) -> String {
+        match &self.unsteady {
+            _ if exact == REPLAYS => format!("{exact} of {REPLAYS}"),
+            Some(why) => format!("{exact} of {REPLAYS}: {why}"),
+            None => format!("**{exact} of {REPLAYS}**"),
+        }
     }
 
     /// Threads and events of the trace.
     fn facts(&self) -> Result<(u64, u64)> {
-        let (info, _) = self.untorn(&["trace", "info", "run.utr"], &[])?;
-        let text = String::from_utf8_lossy(&info.stdout).into_owned();
-        let get = |name: &str| {
-            let line = text.lines().find_map(|line| line.trim().strip_prefix(name))?;
-            let digits: String = line.chars().filter(char::is_ascii_digit).collect();
-            digits.parse::<u64>().ok()
-        };
-        Ok((get("threads ").unwrap_or(0), get("events ").unwrap_or(0)))
+        let mut file = std::fs::File::open(self.folder.join("run.utr"))?;
+        let skimmed = utr::skim(&mut file)?.context("the trace is not whole")?;
+        let threads = skimmed.meta.other.get("threads").and_then(Value::as_u64);
+        Ok((threads.unwrap_or(0), skimmed.events))
     }
 
     /// What the chase says in words, and whether that is what was expected.
     fn check(&self) -> Result<(String, bool)> {
         let words = ["check", "-q", "--time", CHECK, "--out", "untorn-out"];
-        let (done, _) = self.untorn(&words, &self.java())?;
+        let done = self.untorn(&words, &self.java())?;
         if !matches!(done.status.code(), Some(0 | 1)) {
-            bail!("untorn check: {}", String::from_utf8_lossy(&done.stderr));
+            bail!("untorn check: {}", done.said());
         }
         let text = std::fs::read(self.folder.join("untorn-out/report.json"))?;
         let report: Value = serde_json::from_slice(&text)?;
@@ -171,6 +218,20 @@ impl Target {
         );
         Ok((words, as_expected))
     }
+}
+
+/// The quickest of some runs, with the most memory of them.
+fn best(run: impl Fn() -> Result<Ended>) -> Result<Ended> {
+    let mut best = run()?;
+    for _ in 1..RUNS {
+        let next = run()?;
+        let resident = best.resident.max(next.resident);
+        if next.elapsed < best.elapsed {
+            best = next;
+        }
+        best.resident = resident;
+    }
+    Ok(best)
 }
 
 fn grouped(number: u64) -> String {

@@ -366,3 +366,52 @@ fn nobody_gets_any_further_after_system_exit() {
     assert!(runs.iter().all(|(stdout, _)| stdout == "exit\n"), "{runs:?}");
     assert!(runs.iter().all(|run| *run == runs[0]), "{runs:?}");
 }
+
+const WAITER: &str = r#"
+import java.lang.ref.ReferenceQueue;
+
+public class Waiter {
+    static final ReferenceQueue<Object> QUEUE = new ReferenceQueue<>();
+
+    public static void main(String[] args) throws InterruptedException {
+        Thread waiter = new Thread(Waiter::await, "waiter");
+        waiter.start();
+        Thread.sleep(10);
+        waiter.interrupt();
+        waiter.join();
+    }
+
+    static void await() {
+        try {
+            QUEUE.remove();
+        } catch (InterruptedException expected) {
+            System.out.println("interrupted");
+        }
+    }
+}
+"#;
+
+/// The JVM has `ReferenceQueue` before there is an agent: that its monitor is entered is not seen, that a thread waits on it
+/// is. The trace told of a wait on a monitor that nobody held, and no analysis took it.
+#[test]
+fn a_wait_inside_of_code_that_is_not_rewritten_is_possible() {
+    let trace = scratch("record-events-Waiter").join("run.utr");
+    let command = java::java(&compile_one("Waiter.java", WAITER), "Waiter");
+    assert_eq!(record(&trace, &[], &command).with_code(0).stdout, "interrupted\n");
+    let recorded = Recorded::read(&trace);
+    let of_waiter = recorded.events.iter().filter(|event| {
+        recorded.tables.thread_name(event.thread) == "waiter"
+            && matches!(
+                event.op,
+                Op::Acquire { .. } | Op::Wait { .. } | Op::Resume { .. } | Op::Release { .. }
+            )
+    });
+    let first: Vec<_> = of_waiter.map(|event| event.op).take(4).collect();
+    assert!(
+        matches!(
+            first[..],
+            [Op::Acquire { .. }, Op::Wait { .. }, Op::Resume { .. }, Op::Release { .. }]
+        ),
+        "{first:?}"
+    );
+}

@@ -149,3 +149,53 @@ fn another_agent_works_beside_ours() {
     let plain = try_run(&command).expect("it ends").with_code(0);
     assert_eq!(plain.stdout, "mixing Greeter\nmixed 1\nmixed 2\n");
 }
+
+const SLOW_LOADER: &str = r#"
+import java.io.IOException;
+import java.io.RandomAccessFile;
+
+public class SlowLoader extends ClassLoader {
+    static int written;
+    private final RandomAccessFile pipe;
+
+    SlowLoader(RandomAccessFile pipe) { this.pipe = pipe; }
+
+    @Override
+    protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+        try {
+            pipe.read();
+        } catch (IOException fault) {
+            throw new ClassNotFoundException(name, fault);
+        }
+        return SlowLoader.class;
+    }
+
+    public static void main(String[] args) throws Exception {
+        RandomAccessFile pipe = new RandomAccessFile(args[0], "rw");
+        new ProcessBuilder("sh", "-c", "sleep 2; echo > " + args[0]).start();
+        Class<?> loaded = new SlowLoader(pipe).loadClass("Slow");
+        for (int turn = 0; turn < 20; turn++) written++;
+        System.out.println(written + " " + loaded);
+    }
+}
+"#;
+
+/// Loading a class is not recorded. A thread that lost the token meanwhile was not recorded ever after.
+#[test]
+fn a_thread_that_blocks_while_it_loads_a_class_is_recorded_afterwards() {
+    let folder = scratch("slow-loader");
+    let (trace, pipe) = (folder.join("run.utr"), folder.join("pipe"));
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.is_ok_and(|status| status.success()), "mkfifo makes a pipe");
+    let mut command = java::java(&compile_one("SlowLoader.java", SLOW_LOADER), "SlowLoader");
+    command.push(arg(&pipe).to_owned());
+    let done = Running::start(&mut recording(&trace, &[], &command)).finish().with_code(0);
+    assert_eq!(done.stdout, "20 class SlowLoader\n", "{done}");
+    let recorded = Recorded::read(&trace);
+    let stolen = recorded.said("stolen").and_then(serde_json::Value::as_u64);
+    assert!(stolen.is_some_and(|times| times > 0), "it did not lose the token: {stolen:?}");
+    let written = recorded
+        .in_file("SlowLoader.java")
+        .filter(|event| recorded.words(event).contains(" writes SlowLoader.written "));
+    assert_eq!(written.count(), 20);
+}

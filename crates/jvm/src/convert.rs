@@ -48,6 +48,8 @@ struct OpenBlock {
 struct GivenUp {
     depth: u32,
     blocks: Vec<OpenBlock>,
+    /// The monitor was entered by code that is not rewritten.
+    unseen: bool,
 }
 
 impl Default for Object {

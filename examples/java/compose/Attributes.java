@@ -1,6 +1,5 @@
 // ICFinder's Listing 8, bug 53498 of Tomcat: an attribute is looked for and then removed. Between the
 // calls another thread can remove it.
-//
 // expect: use Context.removeAttribute Map.containsKey Map.remove
 // The same under the lock that everybody takes who changes the map is one step:
 // expect: none GuardedContext.removeAttribute Map.containsKey Map.remove
@@ -8,6 +7,7 @@
 // expect: none Context.removeAtOnce Map.remove Map.containsKey
 // An object that never leaves the method is nobody else's:
 // expect: none Context.count Map.containsKey Map.put
+// output: any
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 

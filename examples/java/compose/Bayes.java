@@ -2,6 +2,8 @@
 // calls are atomic; another learner can add the same edge between them, and then it is there twice.
 //
 // expect: use BayesLearner.learn Net.hasEdge Net.applyOp
+// whole:  1
+// torn:   2
 import java.util.ArrayList;
 import java.util.List;
 

@@ -4,6 +4,8 @@
 // expect: none HandMade.getAndIncrement AtomicInteger.get AtomicInteger.compareAndSet
 // Without the comparison an increment can be lost:
 // expect: use HandMade.lossy AtomicInteger.get AtomicInteger.set
+// whole:  2
+// torn:   1
 import java.util.concurrent.atomic.AtomicInteger;
 
 class HandMade {

@@ -2,6 +2,7 @@
 // the lock, but the lock is let go in between, and another thread may destroy the servlet.
 //
 // expect: use JspServletWrapper.service JspServletWrapper.getServlet Servlet.service
+// output: any
 class Servlet {
     private boolean destroyed;
 

@@ -4,6 +4,7 @@
 // expect: use Multiplexer.multiplex Channels.addChannel Channels.disconnect
 // What runs in `finally` runs either way and depends on nothing:
 // expect: no-use Multiplexer.always Channels.addChannel Channels.trim
+// output: any
 import java.util.ArrayList;
 import java.util.List;
 

@@ -5,6 +5,10 @@
 // expect: comp Painter.paint GraphImage.getXscale GraphImage.getYscale
 // Two getters of fields that nobody writes together are no composition:
 // expect: none Painter.describe GraphImage.getXscale GraphImage.getTitle
+// whole:  1.01.0
+// or:     1.02.0
+// or:     4.02.0
+// torn:   2.02.0
 class GraphImage {
     private double xscale = 1;
     private double yscale = 1;

@@ -9,10 +9,10 @@
 //   Alice  Bank.java:50  writes balance 70: Bob's withdrawal is lost
 //
 // BankFixed is the same program with one word more.
-//
 // expect: violation Account.withdraw
 // whole:  balance 20
 // torn:   balance 70, expected 20
+// or:     balance 50, expected 20
 public class Bank {
     public static void main(String[] args) throws InterruptedException {
         var account = new Account(100);

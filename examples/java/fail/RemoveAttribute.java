@@ -7,10 +7,10 @@
 //   slow   RemoveAttribute.java:41  there is such an attribute
 //   quick  RemoveAttribute.java:45  removes it
 //   slow   RemoveAttribute.java:44  gets null, and passes it on
-//
 // expect: violation Attributes.remove
 // whole:  told of: 1
 // torn:   told of nothing: NullPointerException
+// or:     told of: 2
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 

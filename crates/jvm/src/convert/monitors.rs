@@ -43,9 +43,13 @@ impl Converter {
         out: &mut Writer<impl Write>,
     ) {
         let lock = self.lock(record.object, &UNKNOWN);
+        let mut unseen = false;
         match record.site {
-            special::WAIT => self.waits(thread, record.object, site, out),
-            special::RESUME => self.resumes(thread, record.object, lock, out),
+            special::WAIT => {
+                let unseen = self.make_up_for_entry(thread, record.object, lock, out);
+                self.waits(thread, record.object, site, unseen, out);
+            }
+            special::RESUME => unseen = self.resumes(thread, record.object, lock, out),
             _ => {}
         }
         let op = match record.site {
@@ -55,6 +59,12 @@ impl Converter {
             kind => Op::Notify { lock, all: kind == special::NOTIFY_ALL },
         };
         self.tell(out, thread, op, site);
+        if unseen {
+            // Nor will its exit be seen.
+            self.object(record.object).depth = 0;
+            self.let_go(thread, record.object);
+            self.tell(out, thread, Op::release(lock), SiteId::NONE);
+        }
         for block in std::mem::take(&mut self.resumed) {
             self.open[thread.index()].push(block);
             self.tell(out, thread, Op::Begin { label: block.label }, site);
@@ -92,9 +102,34 @@ impl Converter {
         }
     }
 
+    /// Code that is not rewritten (`ReferenceQueue.remove`, for one) waits on a monitor that the trace does not know to be
+    /// held. It is: told late, the entry makes sense of the wait. True if it had to be told.
+    fn make_up_for_entry(
+        &mut self,
+        thread: ThreadId,
+        identity: u32,
+        lock: LockId,
+        out: &mut Writer<impl Write>,
+    ) -> bool {
+        let object = self.object(identity);
+        if object.holder == thread && object.depth > 0 {
+            return false;
+        }
+        self.acquire(thread, identity, lock, out);
+        self.tell(out, thread, Op::acquire(lock), SiteId::NONE);
+        true
+    }
+
     /// A waiting thread keeps its depth for later. Who waits gives up on purpose that what the monitor guards is one
     /// step: the blocks of that monitor, and those inside of them, end here and begin anew afterwards.
-    fn waits(&mut self, thread: ThreadId, object: u32, site: SiteId, out: &mut Writer<impl Write>) {
+    fn waits(
+        &mut self,
+        thread: ThreadId,
+        object: u32,
+        site: SiteId,
+        unseen: bool,
+        out: &mut Writer<impl Write>,
+    ) {
         let depth = std::mem::take(&mut self.object(object).depth);
         self.let_go(thread, object);
         let open = &mut self.open[thread.index()];
@@ -103,19 +138,22 @@ impl Converter {
         for OpenBlock { label, .. } in blocks.iter().rev() {
             self.tell(out, thread, Op::End { label: *label }, site);
         }
-        self.waiting.insert((thread, object), GivenUp { depth, blocks });
+        self.waiting.insert((thread, object), GivenUp { depth, blocks, unseen });
     }
 
+    /// Whether its entry was not seen.
     fn resumes(
         &mut self,
         thread: ThreadId,
         object: u32,
         lock: LockId,
         out: &mut Writer<impl Write>,
-    ) {
-        let GivenUp { depth, blocks } = self.waiting.remove(&(thread, object)).unwrap_or_default();
+    ) -> bool {
+        let GivenUp { depth, blocks, unseen } =
+            self.waiting.remove(&(thread, object)).unwrap_or_default();
         self.acquire(thread, object, lock, out);
         self.object(object).depth = depth.max(1);
         self.resumed = blocks;
+        unseen
     }
 }

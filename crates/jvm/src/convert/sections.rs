@@ -187,7 +187,8 @@ impl Converter {
         for OpenBlock { label, .. } in blocks.iter().rev() {
             self.tell(out, thread, Op::End { label: *label }, site);
         }
-        self.waiting.insert((thread, identity), GivenUp { depth: object.depth, blocks });
+        self.waiting
+            .insert((thread, identity), GivenUp { depth: object.depth, blocks, unseen: false });
     }
 
     pub(super) fn awaited(
@@ -197,7 +198,7 @@ impl Converter {
         site: SiteId,
         out: &mut Writer<impl Write>,
     ) {
-        let Some(GivenUp { depth, blocks }) = self.waiting.remove(&(thread, identity)) else {
+        let Some(GivenUp { depth, blocks, .. }) = self.waiting.remove(&(thread, identity)) else {
             return;
         };
         let Some(lock) = self.object(identity).lock else { return };

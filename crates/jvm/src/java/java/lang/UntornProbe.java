@@ -268,6 +268,7 @@ public final class UntornProbe {
 
     /** A part of the JDK's own machinery begins, such as loading a class: not recorded, not interrupted. */
     public static void hush() {
+        if (away != 0) comeBack(); // Otherwise its silence would not be counted.
         Thread thread = owner;
         if (thread == null) {
             if (silent != null && silent == Thread.currentThread()) depth++;
@@ -279,6 +280,8 @@ public final class UntornProbe {
     }
 
     public static void unhush() {
+        // A thread that lost the token in its silence would be silent for ever.
+        if (away != 0) comeBack();
         Thread thread = silent;
         if (thread != null && thread == Thread.currentThread() && --depth == 0) {
             silent = null;
@@ -418,8 +421,9 @@ public final class UntornProbe {
     /** Whether the current thread has the token and is recorded. */
     static boolean here() {
         Thread thread = owner;
-        if (thread == null) return away != 0 && comeBack();
-        return thread == Thread.currentThread() || (away != 0 && comeBack());
+        if (thread != null && thread == Thread.currentThread()) return true;
+        // Who lost the token in silence comes back to silence.
+        return away != 0 && comeBack() && owner == Thread.currentThread();
     }
 
     /**

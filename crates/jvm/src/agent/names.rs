@@ -1,10 +1,14 @@
-//! Methods of the JDK that the agent's Java half calls and that have another name in older releases.
+//! What the agent's Java half names of the JDK and what has another name in older releases: methods, and the annotation
+//! that keeps our frames out of stack traces.
 
 use std::borrow::Cow;
 
 /// The first release with the new name, the new name, and the old one. Neither name may stand for anything else in the
 /// classes of the Java half.
-const RENAMED: &[(u32, &str, &str)] = &[(12, "getReferenceVolatile", "getObjectVolatile")];
+const RENAMED: &[(u32, &str, &str)] = &[
+    (12, "getReferenceVolatile", "getObjectVolatile"),
+    (14, "Ljdk/internal/vm/annotation/Hidden;", "Ljava/lang/invoke/LambdaForm$Hidden;"),
+];
 
 /// A class of the Java half as a release needs it.
 pub(super) fn as_of(release: Option<u32>, class: &[u8]) -> Cow<'_, [u8]> {

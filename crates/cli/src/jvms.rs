@@ -13,6 +13,9 @@ const LISTED: usize = 12;
 /// Letters of a command line that are shown.
 const SHOWN: usize = 100;
 
+/// The class with which the JVMs begin in which Gradle runs tests.
+const GRADLE_WORKER: &str = "GradleWorkerMain";
+
 /// Insists that the JVM that was recorded is the one that is meant. Says so if others are meant as well.
 pub fn only_one(launch: &Launch, start: &Start<'_>) -> Result<Option<String>> {
     if !start.is_behind() {
@@ -28,7 +31,7 @@ pub fn only_one(launch: &Launch, start: &Start<'_>) -> Result<Option<String>> {
             )),
         (0, false) => Err(Failure::input(format!("no JVM is meant by {}", words(start.which)))
             .details(list(&seen))
-            .way_out("the pattern is compared with the main class or jar, and with all of the line; * is any text")),
+            .way_out(how_to_mean(start.which, &seen))),
         (_, true) => Err(Failure::input(format!(
             "{} ran: which one is meant?",
             count(seen.len() as u64, "JVM")
@@ -40,6 +43,16 @@ pub fn only_one(launch: &Launch, start: &Start<'_>) -> Result<Option<String>> {
             count(meant as u64, "JVM"),
             words(start.which)
         ))),
+    }
+}
+
+/// How the right pattern is found.
+fn how_to_mean(which: &Which, seen: &[Seen]) -> &'static str {
+    // Gradle tells the JVM of a test what to run through a socket, where nobody else can read it.
+    if which.test.is_some() && seen.iter().any(|one| one.command.contains(GRADLE_WORKER)) {
+        "--test reads what Maven runs, and cannot see what Gradle does: --main '*GradleWorkerMain*' and Gradle's own --tests; or, so that it replays, --junit with the class path of the test"
+    } else {
+        "the pattern is compared with the main class or jar, and with all of the line; * is any text"
     }
 }
 

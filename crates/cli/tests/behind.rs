@@ -212,6 +212,59 @@ fn a_test_that_maven_runs_is_chased() {
     again.saying("events exactly");
 }
 
+/// What a test runs is told to Gradle's JVM through a socket. Here a class stands in for it, which has the same name.
+#[test]
+fn who_asks_for_a_test_of_gradle_hears_what_to_do() {
+    let source = "package worker.org.gradle.process.internal.worker; \
+                  class GradleWorkerMain { public static void main(String[] a) {} }";
+    let classes = compile_one("GradleWorkerMain.java", source);
+    let command =
+        java::java(&classes, "worker.org.gradle.process.internal.worker.GradleWorkerMain");
+    let script = script("gradle-worker", &command.join(" "));
+    let (done, _) = record(&script, &["--test", "AccountTest"]);
+    done.with_code(2).saying("cannot see what Gradle does").saying("--main '*GradleWorkerMain*'");
+    let (done, _) = record(&script, &["--main", "*GradleWorkerMain*"]);
+    done.with_code(0).saying("recorded");
+}
+
+/// Calls Gradle in a copy of `examples/gradle`.
+fn gradle(project: &Path, before: &[&str], task: &str) -> Ended {
+    let words = ["gradle", "-q", "--no-daemon", "--offline", task];
+    let mut start = if before.is_empty() {
+        let mut gradle = Command::new(words[0]);
+        gradle.args(&words[1..]);
+        gradle
+    } else {
+        untorn(&[before, &["--"], &words[..]].concat())
+    };
+    start.current_dir(project).env("JUNIT", java::libraries().join("JUnit4/lib"));
+    Running::start(&mut start).within(LIMIT).finish().with_code(0)
+}
+
+/// Directly, by the class path that Gradle knows, it replays. In Gradle's own JVM it is recorded, too, but that one talks
+/// through a socket to Gradle.
+#[test]
+fn a_test_of_gradle_is_recorded_and_replayed() {
+    let folder = scratch("behind-gradle");
+    for project in ["gradle", "maven"] {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(project);
+        let copied = Command::new("cp").arg("-r").arg(from).arg(folder.join(project)).status();
+        assert!(copied.is_ok_and(|status| status.success()), "examples/{project} is copied");
+    }
+    let project = folder.join("gradle");
+    let said = gradle(&project, &[], "testPath").stdout;
+    let path = said.trim_end().lines().last().expect("a class path");
+    let test = ["record", "--junit", "com.acme.AccountTest", "-cp", path];
+    in_project(&project, &test).with_code(0).saying("recorded");
+    in_project(&project, &["replay", "run.utr"]).with_code(0).saying("events exactly");
+
+    let trace = project.join("worker.utr");
+    let meant = ["record", "-o", arg(&trace), "--main", "*GradleWorkerMain*"];
+    gradle(&project, &meant, "test").saying("recorded");
+    let recorded = Recorded::read(&trace);
+    assert!(recorded.in_file("Account.java").count() > 10, "the test ran under the agent");
+}
+
 /// A thread of the JDK tells that the child has ended. Waiting for it was once taken for a deadlock after a second.
 #[test]
 fn waiting_for_a_child_process_is_no_deadlock() {

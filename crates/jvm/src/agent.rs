@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 mod calls;
+mod names;
 
 use std::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -314,7 +315,9 @@ fn callback(env: *mut JNIEnv, body: impl FnOnce(&'static Agent, Jni)) {
 /// Before any Java code runs: the classes of the probes must exist from the first instruction on.
 unsafe extern "system" fn vm_start(_: *mut jvmtiEnv, env: *mut JNIEnv) {
     callback(env, |agent, jni| {
-        let refused = |(name, bytes)| jni.define_boot_class(name, bytes).is_none();
+        let release = agent.control.jvmti.release();
+        let refused =
+            |(name, bytes)| jni.define_boot_class(name, &names::as_of(release, bytes)).is_none();
         if JAVA_HALF.into_iter().any(refused) {
             agent.control.recorder.fault("the JVM refused the classes of the probes");
         }
@@ -423,7 +426,8 @@ unsafe extern "system" fn native_method_bind(
     guarded(|| {
         // Early in the start of the JVM a name may not be known; none of ours is bound then.
         let Ok(name) = agent.control.jvmti.method_name(method) else { return };
-        if let Some(replacement) = agent.control.originals.replace(&name, address) {
+        let release = agent.control.jvmti.release();
+        if let Some(replacement) = agent.control.originals.replace(&name, address, release) {
             // SAFETY: the JVM passes a place for the address.
             unsafe { *new_address = replacement };
         }

@@ -5,7 +5,7 @@
 //! the JVM in that same call or is a global reference. That is what the `unsafe` blocks rest on.
 #![allow(unsafe_code)]
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 
 use jvmti_bindings::sys::jni::{
     JNI_FALSE, JNIEnv, JNINativeInterface_, JNINativeMethod, jboolean, jclass, jfieldID, jint,
@@ -61,6 +61,14 @@ impl Jni {
             (self.table().ReleaseStringUTFChars)(self.0, string, chars);
             text
         }
+    }
+
+    /// A new `String` of characters that are their own encoding there: all but NUL and those beyond 16 bits.
+    pub(crate) fn new_text(self, text: &str) -> Option<jobject> {
+        let text = CString::new(text).ok()?;
+        // SAFETY: see the module; the characters live through the call.
+        let string = unsafe { (self.table().NewStringUTF)(self.0, text.as_ptr()) };
+        self.checked(string)
     }
 
     /// The elements of a `byte[]`.
@@ -206,6 +214,11 @@ impl Jni {
     pub(crate) fn set_object(self, class: jclass, field: jfieldID, value: jobject) {
         // SAFETY: the field is a static reference of that class, and `value` null or of its type.
         unsafe { (self.table().SetStaticObjectField)(self.0, class, field, value) }
+    }
+
+    pub(crate) fn set_member(self, object: jobject, field: jfieldID, value: jobject) {
+        // SAFETY: the field is a reference of that object, and `value` null or of its type.
+        unsafe { (self.table().SetObjectField)(self.0, object, field, value) }
     }
 
     /// Calls a method without arguments that returns nothing.

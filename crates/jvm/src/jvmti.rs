@@ -101,6 +101,14 @@ impl Jvmti {
         Some(self.take_text(text))
     }
 
+    /// Which release of Java this is: 17. The version of the interface says so in every phase of the JVM.
+    pub(crate) fn release(self) -> Option<u32> {
+        const MAJOR: jint = 0x0fff_0000;
+        let mut version = 0;
+        ask!(self, GetVersionNumber, &raw mut version).ok()?;
+        u32::try_from((version & MAJOR) >> 16).ok()
+    }
+
     /// Gives the environment back; it must not be used any more.
     pub(crate) fn dispose(self) {
         // One that stays costs nothing.

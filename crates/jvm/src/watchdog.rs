@@ -1,8 +1,9 @@
 //! A thread of the agent that looks from outside: is the program still moving? And says so to the command line.
 //!
 //! It takes the token from a thread that is blocked in the operating system where no probe can tell: reading
-//! from a socket, waiting for a process. A thread that merely computes keeps the token; so does one that waits
-//! inside of the JVM for a garbage collection, which looks alike from here except that it sleeps on a futex.
+//! from a socket, waiting for a process. A thread that merely computes keeps the token, also when it has to wait for a
+//! processor; so does one that waits inside of the JVM for a garbage collection, which looks alike from here except
+//! that it sleeps on a futex.
 #![allow(unsafe_code)]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,7 +53,7 @@ fn report(agent: &Agent) {
 
 fn watch(agent: &'static Agent) {
     let patience = Duration::from_millis(agent.config.patience_ms);
-    let mut last: Option<(Pulse, Instant)> = None;
+    let mut last: Option<Sight> = None;
     let mut reported = Instant::now();
     loop {
         std::thread::sleep(TICK);
@@ -75,16 +76,50 @@ fn watch(agent: &'static Agent) {
             continue;
         };
         match &last {
-            Some((before, since)) if *before == pulse => {
-                let waited = since.elapsed();
-                if waited >= patience && is_blocked(pulse.tid, waited >= patience * LAST_RESORT) {
+            Some(before) if before.pulse == pulse => {
+                let slept = before.slept();
+                if slept >= patience && is_blocked(pulse.tid, slept >= patience * LAST_RESORT) {
                     steal(agent, &pulse);
                     last = None;
                 }
             }
-            _ => last = Some((pulse, Instant::now())),
+            _ => last = Some(Sight::new(pulse)),
         }
     }
+}
+
+/// When the thread with the token was first seen at a point from which it has not moved since.
+#[derive(Debug)]
+struct Sight {
+    pulse: Pulse,
+    since: Instant,
+    awake: Option<Duration>,
+}
+
+impl Sight {
+    fn new(pulse: Pulse) -> Self {
+        Self { pulse, since: Instant::now(), awake: awake(pulse.tid) }
+    }
+
+    /// How long it has slept since. The time in which it ran, or would have if it had been given a processor, does not
+    /// count: on a busy machine a thread that loads classes needs longer than our patience, and whoever looks may find
+    /// it in the middle of reading a file.
+    fn slept(&self) -> Duration {
+        let awake = match (self.awake, awake(self.pulse.tid)) {
+            (Some(before), Some(now)) => now.saturating_sub(before),
+            // A kernel that does not tell: all of it may have been sleep.
+            _ => Duration::ZERO,
+        };
+        self.since.elapsed().saturating_sub(awake)
+    }
+}
+
+/// How long a thread has run so far, and waited for a processor.
+fn awake(tid: i32) -> Option<Duration> {
+    let text = std::fs::read_to_string(format!("/proc/self/task/{tid}/schedstat")).ok()?;
+    let mut nanos = text.split_whitespace().map(|word| word.parse().ok());
+    let (ran, queued): (u64, u64) = (nanos.next()??, nanos.next()??);
+    Some(Duration::from_nanos(ran.saturating_add(queued)))
 }
 
 /// Whether the thread sleeps in a system call. Waiting on a futex is what threads inside of the JVM do, too,

@@ -106,7 +106,13 @@ public class Atomics {
                 + integer.compareAndExchange(365, 7) + " " + integer.get());
     }
 
-    record Node(Node next) {}
+    static final class Node {
+        final Node next;
+
+        Node(Node next) {
+            this.next = next;
+        }
+    }
 
     static void arrays() throws InterruptedException {
         var cells = new AtomicIntegerArray(2);

@@ -85,12 +85,10 @@ public class ClassLoading {
 
     /** Each thread begins with another class, and all end with the same sum. */
     static int use(int thread) {
-        int first = switch (thread) {
-            case 0 -> Top.VALUE;
-            case 1 -> Left.VALUE;
-            case 2 -> Right.VALUE;
-            default -> Child.OWN;
-        };
+        int first = thread == 0 ? Top.VALUE
+                : thread == 1 ? Left.VALUE
+                : thread == 2 ? Right.VALUE
+                : Child.OWN;
         int all = Top.VALUE + Left.VALUE + Right.VALUE + Bottom.VALUE + Child.OWN;
         return first > 0 ? all : -1;
     }

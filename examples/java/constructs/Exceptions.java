@@ -61,7 +61,13 @@ public class Exceptions {
         }
     }
 
-    record Resource(String name) implements AutoCloseable {
+    static final class Resource implements AutoCloseable {
+        final String name;
+
+        Resource(String name) {
+            this.name = name;
+        }
+
         @Override
         public void close() {
             System.out.println("close " + name);
@@ -71,7 +77,7 @@ public class Exceptions {
 
     static void resources() {
         try (var first = new Resource("first"); var second = new Resource("second")) {
-            System.out.println("open " + first.name() + " " + second.name());
+            System.out.println("open " + first.name + " " + second.name);
             throw new IllegalArgumentException("body");
         } catch (RuntimeException e) {
             System.out.println(e.getMessage() + ", suppressed " + e.getSuppressed().length);

@@ -17,6 +17,7 @@ import java.util.concurrent.RecursiveTask;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
@@ -135,7 +136,8 @@ public class Executors {
         var numbers = IntStream.rangeClosed(1, 1000).parallel();
         int sum = numbers.peek(i -> visits.incrementAndGet()).sum();
         System.out.println("parallel stream: sum " + sum + ", visits " + visits);
-        var ordered = IntStream.range(0, 10).parallel().mapToObj(Integer::toString).toList();
+        var texts = IntStream.range(0, 10).parallel().mapToObj(Integer::toString);
+        var ordered = texts.collect(Collectors.toList());
         System.out.println("parallel stream: " + ordered);
     }
 }

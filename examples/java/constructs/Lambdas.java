@@ -71,7 +71,8 @@ public class Lambdas {
         var shortFirst = Comparator.comparing(String::length).thenComparing(backwards);
         var sorted = words.stream().sorted(shortFirst).collect(Collectors.joining(" "));
         System.out.println("sorted " + sorted);
-        System.out.println("squares " + IntStream.range(0, 5).map(i -> i * i).boxed().toList());
+        var squares = IntStream.range(0, 5).map(i -> i * i).boxed();
+        System.out.println("squares " + squares.collect(Collectors.toList()));
         var powers = Stream.iterate(1, i -> i * 2).limit(8);
         System.out.println("powers " + powers.reduce(0, Integer::sum));
     }
@@ -85,7 +86,8 @@ public class Lambdas {
                 }
             }
         };
-        var threads = Stream.of("a", "b", "c").map(name -> new Thread(add, name)).toList();
+        var threads = Stream.of("a", "b", "c").map(name -> new Thread(add, name))
+                .collect(Collectors.toList());
         threads.forEach(Thread::start);
         for (var thread : threads) {
             thread.join();

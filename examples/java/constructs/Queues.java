@@ -4,6 +4,7 @@
 import java.util.Timer;
 import java.util.TimerTask;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
@@ -68,7 +69,15 @@ public class Queues {
         return sum.get();
     }
 
-    record Later(long at, String name) implements Delayed {
+    static final class Later implements Delayed {
+        final long at;
+        final String name;
+
+        Later(long at, String name) {
+            this.at = at;
+            this.name = name;
+        }
+
         @Override
         public long getDelay(TimeUnit unit) {
             return unit.convert(at - System.nanoTime(), TimeUnit.NANOSECONDS);
@@ -119,7 +128,7 @@ public class Queues {
         other.start();
         add.run();
         other.join();
-        System.out.println("list " + list.stream().sorted().toList());
+        System.out.println("list " + new TreeSet<>(list));
     }
 
     static void locals() throws InterruptedException {

@@ -56,8 +56,18 @@ pub fn compile(name: &str, sources: &[(String, String)]) -> PathBuf {
 
 /// The same, with libraries.
 pub fn compile_with(name: &str, sources: &[(String, String)], class_path: &str) -> PathBuf {
+    compile_for(&[], name, sources, class_path)
+}
+
+/// The same, with further options of the compiler.
+pub fn compile_for(
+    options: &[&str],
+    name: &str,
+    sources: &[(String, String)],
+    class_path: &str,
+) -> PathBuf {
     let mut hasher = DefaultHasher::new();
-    sources.hash(&mut hasher);
+    (sources, options).hash(&mut hasher);
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("java");
     let done = root.join(format!("{name}-{:016x}", hasher.finish()));
     if done.is_dir() {
@@ -70,7 +80,7 @@ pub fn compile_with(name: &str, sources: &[(String, String)], class_path: &str) 
     std::fs::create_dir_all(&to).expect("a folder for classes");
     let mut javac = Command::new(tool("javac"));
     javac.args(["-encoding", "UTF-8", "-g:source,lines", "-d"]).arg(&to);
-    javac.args(["-cp", class_path]);
+    javac.args(["-cp", class_path]).args(options);
     for (file, source) in sources {
         std::fs::write(from.join(file), source).expect("a source is written");
         javac.arg(from.join(file));
@@ -102,6 +112,17 @@ pub fn libraries() -> PathBuf {
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/targets"),
         PathBuf::from,
     )
+}
+
+/// `java` of another release, which `./dev setup` has fetched.
+pub fn java_of(release: u32) -> PathBuf {
+    let home = std::env::var_os("UNTORN_JDKS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/jdks"),
+        PathBuf::from,
+    );
+    let java = home.join(release.to_string()).join("bin/java");
+    assert!(java.is_file(), "{} is missing: run `./dev setup`", java.display());
+    java
 }
 
 /// A library and what it needs, as a class path.
@@ -177,6 +198,11 @@ impl Example {
         std::fs::read_to_string(self.beside("out")).expect("the output stands beside the source")
     }
 
+    /// The name of its file, and what stands in it.
+    pub fn file(&self) -> (String, String) {
+        (format!("{}.java", self.name), self.source.clone())
+    }
+
     /// Starts the program, as a user would.
     pub fn command(&self) -> Vec<String> {
         java(&classes_of(self.kind), &self.name)
@@ -198,8 +224,7 @@ fn classes_of(kind: &'static str) -> PathBuf {
     let mut done = DONE.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
     done.entry(kind)
         .or_insert_with(|| {
-            let file = |example: Example| (format!("{}.java", example.name), example.source);
-            compile(kind, &examples(kind).into_iter().map(file).collect::<Vec<_>>())
+            compile(kind, &examples(kind).iter().map(Example::file).collect::<Vec<_>>())
         })
         .clone()
 }

@@ -270,7 +270,7 @@ mod tests {
             times[choice.program][policy.expect("one of them")] += 1;
         }
         assert!(times[0].iter().all(|&count| count > 2000), "{times:?}");
-        assert!(times[1][0] > 500 && times[1][0] < 2000, "{times:?}");
+        assert!(times[1][0] > 100 && times[1][0] * 5 < times[0][0], "{times:?}");
         assert_eq!(times[1][3], 0, "pos would take minutes: {times:?}");
         assert!(programs.left_out.contains(&"of 20000000 events pos".to_owned()));
     }

@@ -104,10 +104,10 @@ fn a_dependence_is_told_step_by_step() {
         .map(|step| format!("{:?} {} {}", step.kind, step.what, step.line.unwrap_or(0)))
         .collect();
     let expected = [
-        "Data a branch 43",
-        "Control a value that is set 44",
-        "Data a branch 47",
-        "Control applyOp() 48",
+        "Data a branch 45",
+        "Control a value that is set 46",
+        "Data a branch 49",
+        "Control applyOp() 50",
     ];
     assert_eq!(steps, expected);
     assert_eq!(found.receiver, "this.net");

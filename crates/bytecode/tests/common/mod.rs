@@ -4,7 +4,7 @@
 pub mod assemble;
 pub mod instrument;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use untorn_bytecode::jimage::Image;
 
@@ -24,20 +24,8 @@ pub fn java_home() -> PathBuf {
 }
 
 pub fn jdk_image() -> Image {
-    image_in(&java_home(), "this test needs a JDK, 9 or newer")
-}
-
-/// The classes of another release, which `./dev setup` has fetched.
-pub fn image_of(release: u32) -> Image {
-    let homes = std::env::var_os("UNTORN_JDKS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/jdks"),
-        PathBuf::from,
-    );
-    image_in(&homes.join(release.to_string()), "run `./dev setup`")
-}
-
-fn image_in(home: &Path, way_out: &str) -> Image {
-    let path = home.join("lib/modules");
-    Image::open(&path)
-        .unwrap_or_else(|error| panic!("no classes in {}: {error}: {way_out}", path.display()))
+    let path = java_home().join("lib/modules");
+    Image::open(&path).unwrap_or_else(|error| {
+        panic!("this test needs the classes of a JDK (9 or newer) in {}: {error}", path.display())
+    })
 }

@@ -21,6 +21,8 @@ enum Special {
     /// It starts the thread that finalises. That one and `main` would race to be the first who needs a class, and classes
     /// get their identities in the order in which they are needed.
     Finaliser,
+    /// The same of the thread that puts references into their queues: it begins by loading what cleaners need.
+    References,
     /// It fills the array that is its argument, or the one that it returns, with random bytes of the operating system.
     FillsRandomly,
     GivesRandom,
@@ -52,6 +54,7 @@ const SPECIAL: &[(&str, &str, &str, Special)] = &[
     ("java/lang/Shutdown", "halt", "(I)V", Special::Halt),
     ("java/lang/ref/Finalizer", "<clinit>", "", Special::Finaliser),
     ("java/lang/ref/Finalizer", "startFinalizerThread", "", Special::Finaliser),
+    ("java/lang/ref/Reference", "startReferenceHandlerThread", "", Special::References),
     (SYSTEM_RANDOM, "implNextBytes", "([B)V", Special::FillsRandomly),
     (SYSTEM_RANDOM, "implGenerateSeed", "(I)[B", Special::GivesRandom),
     (SEEDS, "generateSeed", "([B)V", Special::FillsRandomly),
@@ -116,6 +119,10 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 )?;
                 let code = Snippet::new().invokestatic(level).op(op::POP);
                 Wrap { enter: code, ..Wrap::default() }
+            }
+            Special::References => {
+                let load = self.probe("loadCleaner", "()V")?;
+                Wrap { enter: plain(load), ..Wrap::default() }
             }
             Special::FillsRandomly => {
                 let random = self.probe("random", "([B)V")?;

@@ -331,6 +331,17 @@ public final class UntornProbe {
         return number ^ (number >>> 31);
     }
 
+    // ---- the start of the JVM ----
+
+    /** Called before the JVM starts the thread that would load this class at any moment. Newer releases may not have it. */
+    public static void loadCleaner() {
+        try {
+            jdk.internal.ref.Cleaner.create(null, null);
+        } catch (LinkageError none) {
+            // Then nobody loads it.
+        }
+    }
+
     // ---- memory ----
 
     /** In place of {@code System.gc()}: who asks for a collection means weak references, too, and those are held. */

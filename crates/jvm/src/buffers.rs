@@ -63,8 +63,8 @@ pub const CAPACITY: usize = 8 * 1024;
 /// is a copy of an array, `UntornArrays.copied`.
 const SLACK: usize = 2 * 256 + 8;
 
-/// Buffers in all: 32 MiB, a good fraction of a second of the fastest program.
-const BUFFERS: usize = 170;
+/// Buffers in all: 16 MiB, a tenth of a second of the fastest program.
+const BUFFERS: usize = 85;
 
 /// A buffer. Its memory is never given back, so that a late probe cannot write into foreign memory.
 #[derive(Debug)]

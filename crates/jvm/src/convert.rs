@@ -24,12 +24,10 @@ use crate::instrument::Rewriter;
 use crate::sites::CodeSite;
 use crate::vars::VarMap;
 
-/// What is known of an object beside its number.
+/// What is known of an object that is a lock.
 #[derive(Clone, Copy, Debug)]
 struct Object {
     lock: Option<LockId>,
-    /// Whether `array_names` has a name for it.
-    named: bool,
     /// Who holds its monitor, and how deep, as far as the trace tells.
     holder: ThreadId,
     depth: u32,
@@ -54,7 +52,7 @@ struct GivenUp {
 
 impl Default for Object {
     fn default() -> Self {
-        Self { lock: None, named: false, holder: ThreadId(0), depth: 0 }
+        Self { lock: None, holder: ThreadId(0), depth: 0 }
     }
 }
 
@@ -75,14 +73,18 @@ pub struct Converter {
     short_names: FxHashMap<String, String>,
     /// By identity: the number of the object by first occurrence, from 1; 0 if it has not occurred.
     numbers: Vec<u32>,
-    /// By identity.
-    objects: Vec<Object>,
+    /// By identity: those that are locks, few of all.
+    objects: FxHashMap<u32, Object>,
+    /// By identity, a bit each: whether `array_names` has a name for it.
+    named: Vec<u64>,
     /// Kept for its memory.
     name: String,
     occurred: u32,
     /// What arrays are called: by the number of the object.
     array_names: FxHashMap<u32, String>,
     vars: VarMap,
+    /// Variables that are no place in memory, by name: permits of threads.
+    named_vars: FxHashMap<String, VarId>,
     /// Open blocks of each thread, innermost last.
     open: Vec<Vec<OpenBlock>>,
     /// Open calls of each thread, innermost last, if some are told as units.
@@ -122,11 +124,13 @@ impl Converter {
             field_names: Vec::new(),
             short_names: FxHashMap::default(),
             numbers: Vec::new(),
-            objects: Vec::new(),
+            objects: FxHashMap::default(),
+            named: Vec::new(),
             name: String::new(),
             occurred: 0,
             array_names: FxHashMap::default(),
             vars: VarMap::default(),
+            named_vars: FxHashMap::default(),
             open: Vec::new(),
             calls: Vec::new(),
             held: Vec::new(),
@@ -332,11 +336,12 @@ impl Converter {
     }
 
     fn named_var(&mut self, name: &str, kind: ValueKind) -> VarId {
-        if let Some(var) = self.tables.vars.find(name) {
+        if let Some(&var) = self.named_vars.get(name) {
             return var;
         }
         let var = self.tables.vars.push(name);
         self.tables.set_var_facts(var, VarFacts { kind, initial: Some(Value(0)) });
+        self.named_vars.insert(name.to_owned(), var);
         var
     }
 
@@ -393,7 +398,7 @@ impl Converter {
             None => self.new_var(record, write, slot, value, meaning),
         };
         if holds_array && value.0 != 0 {
-            self.name_array(record.value as u32, value.0 as u32, var);
+            self.name_array(record, value.0 as u32, slot, meaning);
         }
         let op = match write {
             true => Op::Write { var, access, known: true, value },
@@ -412,7 +417,20 @@ impl Converter {
         value: Value,
         meaning: Meaning,
     ) -> VarId {
-        let number = self.number(record.object);
+        self.name_var(record.object, slot, meaning);
+        let var = self.tables.vars.push(&self.name);
+        let initial = match write {
+            false => Some(value),
+            true => meaning.recorded.then_some(Value(0)),
+        };
+        self.tables.set_var_facts(var, VarFacts { kind: meaning.kind, initial });
+        self.vars.insert(record.object, slot, var);
+        var
+    }
+
+    /// Leaves the name of a variable in `name`.
+    fn name_var(&mut self, object: u32, slot: u32, meaning: Meaning) {
+        let number = self.number(object);
         let name = &mut self.name;
         name.clear();
         // Writing to a string does not fail.
@@ -426,37 +444,38 @@ impl Converter {
             },
             _ => {
                 let (class, field) = &self.field_names[slot as usize];
-                match record.object {
+                match object {
                     0 => write!(name, "{class}.{field}"),
                     _ => write!(name, "{class}#{number}.{field}"),
                 }
             }
         };
-        let var = self.tables.vars.push(&self.name);
-        let initial = match write {
-            false => Some(value),
-            true => meaning.recorded.then_some(Value(0)),
-        };
-        self.tables.set_var_facts(var, VarFacts { kind: meaning.kind, initial });
-        self.vars.insert(record.object, slot, var);
-        var
     }
 
     /// An array is called after the first variable that was seen to hold it.
-    fn name_array(&mut self, identity: u32, number: u32, holder: VarId) {
-        if std::mem::replace(&mut self.object(identity).named, true) {
+    #[inline]
+    fn name_array(&mut self, record: &Record, number: u32, slot: u32, meaning: Meaning) {
+        if self.is_named(record.value as u32) {
             return;
         }
-        let name = self.tables.vars.get(holder).unwrap_or_default().to_owned();
-        self.array_names.insert(number, name);
+        self.name_var(record.object, slot, meaning);
+        self.array_names.insert(number, self.name.clone());
     }
 
     fn object(&mut self, identity: u32) -> &mut Object {
-        let index = identity as usize;
-        if index >= self.objects.len() {
-            self.objects.resize(index + 1, Object::default());
+        self.objects.entry(identity).or_default()
+    }
+
+    /// Whether an object has a name by now; from now on it has.
+    #[inline]
+    fn is_named(&mut self, identity: u32) -> bool {
+        let (place, bit) = (identity as usize / 64, 1 << (identity % 64));
+        if place >= self.named.len() {
+            self.named.resize((place + 1).next_power_of_two(), 0);
         }
-        &mut self.objects[index]
+        let was = self.named[place] & bit != 0;
+        self.named[place] |= bit;
+        was
     }
 
     /// The number of an object by first occurrence; 0 is null.

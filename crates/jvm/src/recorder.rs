@@ -178,6 +178,7 @@ impl Writing {
             self.converter.convert(thread, records, &mut self.writer);
         }
         self.writer.check()?;
+        self.writer.forget_written(&mut self.converter.tables);
         if !input.is_empty() {
             self.writer.extra(INPUT, input)?;
         }

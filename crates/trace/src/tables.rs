@@ -14,9 +14,7 @@ use crate::ids::{LabelId, LockId, SiteId, SymbolId, ThreadId, VarId};
 /// Names in the order of their ids, all bytes in one allocation.
 #[derive(Clone, Debug)]
 pub struct NameTable<Id> {
-    bytes: String,
-    /// `ends[i]` is where name `i` ends in `bytes`; names are contiguous.
-    ends: Vec<u64>,
+    names: Names,
     /// Finds the id of a name; of several with the same name, the first.
     index: HashTable<u32>,
     /// Names in `index`: it is brought up to date when it is needed, which for a file that numbers
@@ -27,29 +25,29 @@ pub struct NameTable<Id> {
 
 impl<Id> Default for NameTable<Id> {
     fn default() -> Self {
-        Self {
-            bytes: String::new(),
-            ends: Vec::new(),
-            index: HashTable::new(),
-            indexed: 0,
-            id: PhantomData,
-        }
+        Self { names: Names::default(), index: HashTable::new(), indexed: 0, id: PhantomData }
     }
 }
 
 impl<Id: From<u32> + Into<u32> + Copy> NameTable<Id> {
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.names.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.len() == 0
     }
 
     /// The name of `id`; `None` if the table does not know it.
     pub fn get(&self, id: Id) -> Option<&str> {
-        let index = id.into() as usize;
-        (index < self.len()).then(|| name_at(&self.bytes, &self.ends, index))
+        self.names.get(id.into() as usize)
+    }
+
+    /// Lets go of the first names. Their ids stay taken; they cannot be found any more.
+    pub fn forget(&mut self, count: usize) {
+        self.names.forget(count);
+        self.index = HashTable::new();
+        self.indexed = self.names.forgotten;
     }
 
     /// The id of `name`, if some entry has that name.
@@ -62,17 +60,16 @@ impl<Id: From<u32> + Into<u32> + Copy> NameTable<Id> {
 
     fn indexed_id(&self, name: &str) -> Option<u32> {
         let hash = FxBuildHasher.hash_one(name);
-        let same = |&i: &u32| name_at(&self.bytes, &self.ends, i as usize) == name;
-        self.index.find(hash, same).copied()
+        self.index.find(hash, |&i| self.names.at(i) == name).copied()
     }
 
     fn index_next(&mut self) {
-        let Self { bytes, ends, index, indexed, .. } = self;
-        let at = |i: u32| name_at(bytes, ends, i as usize);
-        let (new, name) = (*indexed as u32, name_at(bytes, ends, *indexed));
+        let Self { names, index, indexed, .. } = self;
+        let new = *indexed as u32;
+        let name = names.at(new);
         let hash = FxBuildHasher.hash_one(name);
-        if index.find(hash, |&i| at(i) == name).is_none() {
-            index.insert_unique(hash, new, |&i| FxBuildHasher.hash_one(at(i)));
+        if index.find(hash, |&i| names.at(i) == name).is_none() {
+            index.insert_unique(hash, new, |&i| FxBuildHasher.hash_one(names.at(i)));
         }
         *indexed += 1;
     }
@@ -87,20 +84,59 @@ impl<Id: From<u32> + Into<u32> + Copy> NameTable<Id> {
     /// # Panics
     /// If a table outgrows 32 bits, for which memory ends first.
     pub fn push(&mut self, name: &str) -> Id {
-        let id = u32::try_from(self.ends.len()).expect("fewer than 2^32 names");
-        self.bytes.push_str(name);
-        self.ends.push(self.bytes.len() as u64);
+        let id = u32::try_from(self.len()).expect("fewer than 2^32 names");
+        self.names.push(name);
         id.into()
     }
 
+    /// All that were not forgotten.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        (0..self.len()).map(|i| name_at(&self.bytes, &self.ends, i))
+        (self.names.forgotten..self.len()).map(|i| self.names.at(i as u32))
     }
 }
 
-fn name_at<'a>(bytes: &'a str, ends: &[u64], index: usize) -> &'a str {
-    let start = if index == 0 { 0 } else { ends[index - 1] as usize };
-    &bytes[start..ends[index] as usize]
+/// Texts by number, contiguous; the first of them may have been forgotten.
+#[derive(Clone, Debug, Default)]
+struct Names {
+    bytes: String,
+    /// Where each text ends, counted with the bytes that were forgotten.
+    ends: Vec<u64>,
+    forgotten: usize,
+    forgotten_bytes: u64,
+}
+
+impl Names {
+    fn len(&self) -> usize {
+        self.forgotten + self.ends.len()
+    }
+
+    fn push(&mut self, name: &str) {
+        self.bytes.push_str(name);
+        self.ends.push(self.forgotten_bytes + self.bytes.len() as u64);
+    }
+
+    fn get(&self, index: usize) -> Option<&str> {
+        let place = index.checked_sub(self.forgotten)?;
+        let end = *self.ends.get(place)?;
+        let start = if place == 0 { self.forgotten_bytes } else { self.ends[place - 1] };
+        let [start, end] = [start, end].map(|at| (at - self.forgotten_bytes) as usize);
+        Some(&self.bytes[start..end])
+    }
+
+    /// The text with a number that is known to be there.
+    fn at(&self, index: u32) -> &str {
+        self.get(index as usize).unwrap_or_default()
+    }
+
+    fn forget(&mut self, count: usize) {
+        let count = count.min(self.len()).saturating_sub(self.forgotten);
+        let Some(last) = count.checked_sub(1) else { return };
+        let end = self.ends[last];
+        self.bytes.drain(..(end - self.forgotten_bytes) as usize);
+        self.ends.drain(..count);
+        self.forgotten += count;
+        self.forgotten_bytes = end;
+    }
 }
 
 /// A place in the source. Empty text and line 0 mean "not known".
@@ -252,34 +288,51 @@ pub struct Tables {
     /// Labels of blocks, names of methods and of inputs.
     pub labels: NameTable<LabelId>,
     pub sites: SiteTable,
-    /// Facts of variable `i`; shorter than `vars` when the rest is not known.
+    /// Facts of variables from `first_facts` on; shorter than `vars` when the rest is not known.
     var_facts: Vec<VarFacts>,
+    first_facts: usize,
     /// Whose facts were set, in order: a writer that comes back later sees what is new.
     fact_log: Vec<VarId>,
+    first_logged: usize,
     pub meta: RunMeta,
 }
 
 impl Tables {
     pub fn var_facts(&self, var: VarId) -> VarFacts {
-        self.var_facts.get(var.index()).copied().unwrap_or_default()
+        let place = var.index().checked_sub(self.first_facts);
+        place.and_then(|place| self.var_facts.get(place)).copied().unwrap_or_default()
     }
 
+    /// What was forgotten stays so: see [`Tables::forget_variables`].
     pub fn set_var_facts(&mut self, var: VarId, facts: VarFacts) {
-        if self.var_facts.len() <= var.index() {
-            self.var_facts.resize(var.index() + 1, VarFacts::default());
+        let Some(place) = var.index().checked_sub(self.first_facts) else { return };
+        if self.var_facts.len() <= place {
+            self.var_facts.resize(place + 1, VarFacts::default());
         }
-        if self.var_facts[var.index()] != facts {
-            self.var_facts[var.index()] = facts;
+        if self.var_facts[place] != facts {
+            self.var_facts[place] = facts;
             self.fact_log.push(var);
         }
     }
 
-    /// The variables whose facts were set or changed, in that order.
-    pub fn fact_log(&self) -> &[VarId] {
-        &self.fact_log
+    /// The variables whose facts were set or changed, in that order, without the first so many.
+    pub fn fact_log(&self, from: usize) -> &[VarId] {
+        &self.fact_log[from.saturating_sub(self.first_logged).min(self.fact_log.len())..]
     }
 
-    /// The facts given so far, by variable.
+    /// Lets go of the names and facts of the first variables, and of the first entries of the log. For a writer of its own
+    /// tables: what is in the file need not be in memory as well.
+    pub(crate) fn forget_variables(&mut self, names: usize, logged: usize) {
+        self.vars.forget(names);
+        let facts = names.saturating_sub(self.first_facts).min(self.var_facts.len());
+        self.var_facts.drain(..facts);
+        self.first_facts += facts;
+        let logged = logged.saturating_sub(self.first_logged).min(self.fact_log.len());
+        self.fact_log.drain(..logged);
+        self.first_logged += logged;
+    }
+
+    /// The facts given so far, by variable, of tables that nothing was forgotten of.
     pub fn all_var_facts(&self) -> &[VarFacts] {
         &self.var_facts
     }
@@ -325,5 +378,44 @@ pub fn show_value(value: Value, kind: ValueKind) -> String {
         ValueKind::Double => f64::from_bits(value.0).to_string(),
         ValueKind::Ref if value.0 == 0 => "null".to_owned(),
         ValueKind::Ref => format!("#{}", value.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_were_forgotten_keep_their_ids() {
+        let mut table = NameTable::<VarId>::default();
+        for number in 0..10 {
+            assert_eq!(table.push(&format!("name {number}")), VarId(number));
+        }
+        assert_eq!(table.find("name 3"), Some(VarId(3)));
+        for forgotten in [0, 4, 4, 2] {
+            table.forget(forgotten);
+        }
+        assert_eq!(table.len(), 10);
+        assert_eq!((table.get(VarId(3)), table.get(VarId(4))), (None, Some("name 4")));
+        assert_eq!((table.find("name 3"), table.find("name 9")), (None, Some(VarId(9))));
+        table.forget(100);
+        assert_eq!(table.push("last"), VarId(10));
+        assert_eq!(table.iter().collect::<Vec<_>>(), ["last"]);
+    }
+
+    #[test]
+    fn facts_are_forgotten_with_the_names() {
+        let mut tables = Tables::default();
+        let facts = |number| VarFacts { initial: Some(Value(number)), ..VarFacts::default() };
+        for number in 0..6 {
+            let var = tables.vars.push("x");
+            tables.set_var_facts(var, facts(number));
+        }
+        tables.forget_variables(4, 3);
+        assert_eq!(tables.var_facts(VarId(3)), VarFacts::default());
+        assert_eq!(tables.var_facts(VarId(4)), facts(4));
+        assert_eq!(tables.fact_log(3), [VarId(3), VarId(4), VarId(5)]);
+        tables.set_var_facts(VarId(6), facts(6));
+        assert_eq!(tables.fact_log(5), [VarId(5), VarId(6)]);
     }
 }

@@ -64,7 +64,8 @@ impl NamesWriter {
         tables: &Tables,
         write: &mut impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        for &var in &tables.fact_log()[self.facts..] {
+        let news = tables.fact_log(self.facts);
+        for &var in news {
             let facts = tables.var_facts(var);
             out.push(VAR_FACTS);
             put_varint(out, u64::from(var.0));
@@ -73,8 +74,13 @@ impl NamesWriter {
             out.extend(facts.initial.unwrap_or_default().0.to_le_bytes());
             flush(out, ENOUGH, write)?;
         }
-        self.facts = tables.fact_log().len();
+        self.facts += news.len();
         Ok(())
+    }
+
+    /// Lets go of what has been written of variables.
+    pub fn forget_written(&self, tables: &mut Tables) {
+        tables.forget_variables(self.vars, self.facts);
     }
 }
 

@@ -112,6 +112,12 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
+    /// Lets go of the names and facts of variables that are in the file. There may be millions of them, and who makes
+    /// events needs their ids only.
+    pub fn forget_written(&self, tables: &mut Tables) {
+        self.names.forget_written(tables);
+    }
+
     fn flush_block(&mut self, tables: &Tables) -> Result<(), TraceError> {
         self.start()?;
         if self.meta.as_ref() != Some(&tables.meta) {

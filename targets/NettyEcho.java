@@ -4,6 +4,7 @@
 //
 // maven: io.netty:netty-handler:4.1.104.Final
 // expect: output
+// replay: which of several connections is ready first
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBuf;

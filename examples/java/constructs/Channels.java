@@ -2,6 +2,7 @@
 // whose time passes.
 //
 // expect: output
+// replay: which of several connections is ready first
 
 import java.io.IOException;
 import java.net.*;

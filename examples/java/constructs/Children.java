@@ -2,6 +2,7 @@
 // end, and one that has to be ended.
 //
 // expect: output
+// replay: in which pieces children deliver
 
 import java.io.*;
 import java.nio.file.*;

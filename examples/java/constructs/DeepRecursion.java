@@ -4,6 +4,7 @@
 // it.
 //
 // expect: output
+// replay: how deep the stack goes depends on what is compiled
 public class DeepRecursion {
     private int depth;
     private int after;

@@ -2,6 +2,7 @@
 // a limit of time that passes, and an end by closing.
 //
 // expect: output
+// replay: how the kernel cuts what is more than its buffers hold
 
 import java.io.*;
 import java.net.*;

@@ -21,8 +21,10 @@ enum Special {
     /// It starts the thread that finalises. That one and `main` would race to be the first who needs a class, and classes
     /// get their identities in the order in which they are needed.
     Finaliser,
-    /// The same of the thread that puts references into their queues: it begins by loading what cleaners need.
+    /// The same of the thread that puts references into their queues, which begins by loading what cleaners need, and of
+    /// the one that cleans, which waits for a queue and loads what that needs.
     References,
+    Cleaner,
     /// It fills the array that is its argument, or the one that it returns, with random bytes of the operating system.
     FillsRandomly,
     GivesRandom,
@@ -55,6 +57,7 @@ const SPECIAL: &[(&str, &str, &str, Special)] = &[
     ("java/lang/ref/Finalizer", "<clinit>", "", Special::Finaliser),
     ("java/lang/ref/Finalizer", "startFinalizerThread", "", Special::Finaliser),
     ("java/lang/ref/Reference", "startReferenceHandlerThread", "", Special::References),
+    ("jdk/internal/ref/CleanerImpl", "start", "", Special::Cleaner),
     (SYSTEM_RANDOM, "implNextBytes", "([B)V", Special::FillsRandomly),
     (SYSTEM_RANDOM, "implGenerateSeed", "(I)[B", Special::GivesRandom),
     (SEEDS, "generateSeed", "([B)V", Special::FillsRandomly),
@@ -123,6 +126,10 @@ impl<'a> MethodPass<'_, '_, 'a> {
             Special::References => {
                 let load = self.probe("loadCleaner", "()V")?;
                 Wrap { enter: plain(load), ..Wrap::default() }
+            }
+            Special::Cleaner => {
+                let wait = self.probe("loadQueue", "()V")?;
+                Wrap { enter: plain(wait), ..Wrap::default() }
             }
             Special::FillsRandomly => {
                 let random = self.probe("random", "([B)V")?;

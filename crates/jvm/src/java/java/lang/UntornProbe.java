@@ -342,6 +342,16 @@ public final class UntornProbe {
         }
     }
 
+    /** Waits for a queue once, as a thread is about to do that is not under control. Later everything is loaded anyway. */
+    public static void loadQueue() {
+        if (owner != null || silent != null) return;
+        try {
+            new java.lang.ref.ReferenceQueue<Object>().remove(1);
+        } catch (InterruptedException early) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     // ---- memory ----
 
     /** In place of {@code System.gc()}: who asks for a collection means weak references, too, and those are held. */

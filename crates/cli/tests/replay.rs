@@ -87,6 +87,13 @@ fn random_schedules_of_constructs_are_repeated_soak() {
     }
 }
 
+/// A thread whose static initialiser threw is not stopped before the error is made of it: once, in the recording.
+#[test]
+fn initialisers_that_throw_are_repeated_soak() {
+    let programs = [("constructs", "UncaughtInClinit")];
+    check_all("initialisers", &programs, if soak() { 0..30 } else { 1..6 });
+}
+
 #[test]
 fn a_run_that_followed_a_plan_is_repeated() {
     let example = example("fail", "Bank");

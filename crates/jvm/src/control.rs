@@ -182,7 +182,7 @@ impl Control {
         if core.counted >= core.buffer.end() {
             self.next_buffer(jni, &mut core, me);
         }
-        if core.left == 0 && probe.keeps_token(jni) {
+        if core.left == 0 && probe.keeps_token(jni, self.replaying) {
             core.left = GRACE;
         }
         if core.left > 0 {
@@ -331,7 +331,10 @@ impl Control {
     pub(crate) fn spinning(&self, jni: Jni) {
         let (Some(me), Some(probe)) = (me(), self.probe()) else { return };
         let mut core = self.core();
-        if core.over || core.scheduler.current() != Some(me) || probe.keeps_token(jni) {
+        if core.over
+            || core.scheduler.current() != Some(me)
+            || probe.keeps_token(jni, self.replaying)
+        {
             probe.take_branches(jni);
             return;
         }

@@ -4,13 +4,13 @@
 //! is kept, for threads that are not controlled and for everything that is not ours to decide.
 #![allow(unsafe_code)]
 
+mod hidden;
 mod standard_input;
 mod waiting;
 
-use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use jvmti_bindings::sys::jni::{
     JNIEnv, JNINativeMethod, jboolean, jclass, jint, jlong, jmethodID, jobject,
@@ -32,14 +32,9 @@ enum Replaced {
     Interrupt,
     Park,
     Unpark,
-    ClassName,
 }
 
-const COUNT: usize = 9;
-
-/// From this release on the JVM puts its classes at a random address, whatever the system does, and the names of hidden
-/// classes have their address in them: `Shop$$Lambda/0x0000000055080938`.
-const CLASSES_MOVE_SINCE: u32 = 22;
+const COUNT: usize = 8;
 
 /// Class, method, descriptor. Names differ between releases of the JDK.
 const TABLE: &[(&str, &str, &str, Replaced)] = &[
@@ -54,11 +49,9 @@ const TABLE: &[(&str, &str, &str, Replaced)] = &[
     ("java/lang/Thread", "interrupt0", "()V", Replaced::Interrupt),
     ("jdk/internal/misc/Unsafe", "park", "(ZJ)V", Replaced::Park),
     ("jdk/internal/misc/Unsafe", "unpark", "(Ljava/lang/Object;)V", Replaced::Unpark),
-    ("java/lang/Class", "initClassName", "()Ljava/lang/String;", Replaced::ClassName),
 ];
 
 type Plain = unsafe extern "system" fn(*mut JNIEnv, jobject);
-type GivesObject = unsafe extern "system" fn(*mut JNIEnv, jobject) -> jobject;
 type WithLong = unsafe extern "system" fn(*mut JNIEnv, jobject, jlong);
 type WithObject = unsafe extern "system" fn(*mut JNIEnv, jobject, jobject);
 type WithFlagAndLong = unsafe extern "system" fn(*mut JNIEnv, jobject, jboolean, jlong);
@@ -101,11 +94,10 @@ impl Originals {
         let found = TABLE.iter().find(|(class, name, descriptor, _)| {
             *class == method.class && *name == method.name && *descriptor == method.descriptor
         });
-        let Some(&(.., replaced)) = found else { return waiting::replace(method, original) };
-        let moves = release.is_some_and(|release| release >= CLASSES_MOVE_SINCE);
-        if replaced == Replaced::ClassName && !moves {
-            return None;
-        }
+        let Some(&(.., replaced)) = found else {
+            let name = hidden::replace(method, original, release);
+            return name.or_else(|| waiting::replace(method, original));
+        };
         self.functions[replaced as usize].store(original, Ordering::Release);
         Some(match replaced {
             Replaced::Wait => (wait as WithLong) as *mut c_void,
@@ -116,7 +108,6 @@ impl Originals {
             Replaced::Interrupt => (interrupt as Plain) as *mut c_void,
             Replaced::Park => (park as WithFlagAndLong) as *mut c_void,
             Replaced::Unpark => (unpark as WithObject) as *mut c_void,
-            Replaced::ClassName => (class_name as GivesObject) as *mut c_void,
         })
     }
 
@@ -156,9 +147,6 @@ impl Originals {
         let sleeps = known(Replaced::SleepMillis) || known(Replaced::SleepNanos);
         let mut missing = Vec::new();
         for &(_, name, _, replaced) in TABLE {
-            if replaced == Replaced::ClassName {
-                continue;
-            }
             let sleep = matches!(replaced, Replaced::SleepMillis | Replaced::SleepNanos);
             let replaced = known(replaced) || (sleep && sleeps);
             if !replaced && !missing.contains(&name) {
@@ -309,61 +297,7 @@ unsafe extern "system" fn unpark(env: *mut JNIEnv, this: jobject, thread: jobjec
     );
 }
 
-/// The name of a class, which the JVM puts into it when it is first asked for. Hidden classes get numbers in the order in
-/// which that happens, instead of their address.
-unsafe extern "system" fn class_name(env: *mut JNIEnv, class: jobject) -> jobject {
-    // SAFETY: the JVM passes the environment of the current thread.
-    let jni = unsafe { Jni::new(env) };
-    let Some(agent) = agent() else { return std::ptr::null_mut() };
-    let function = agent.control.originals.get(Replaced::ClassName);
-    if function.is_null() {
-        return std::ptr::null_mut();
-    }
-    // SAFETY: the function was bound to a method with that signature.
-    let name = unsafe { std::mem::transmute::<*mut c_void, GivesObject>(function)(env, class) };
-    if name.is_null() || jni.has_exception() {
-        return name;
-    }
-    guarded(|| numbered(jni, class, name)).flatten().unwrap_or(name)
-}
-
-/// Gives a hidden class, or an array of it, its number; `None` for all others.
-fn numbered(jni: Jni, class: jobject, name: jobject) -> Option<jobject> {
-    let name = with_number(&jni.text(name))?;
-    let field = jni.field(jni.class_of(class), c"name", c"Ljava/lang/String;")?;
-    let name = jni.new_text(&name)?;
-    jni.set_member(class, field, name);
-    Some(name)
-}
-
-/// `Shop$$Lambda/0x0000000000000001` for the second address that is asked for.
-fn with_number(name: &str) -> Option<String> {
-    static ADDRESSES: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
-    let (visible, rest) = name.rsplit_once("/0x")?;
-    let (address, behind) = rest.split_at(rest.find(';').unwrap_or(rest.len()));
-    let mut addresses = ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner);
-    let next = addresses.len();
-    let number = *addresses.entry(address.to_owned()).or_insert(next);
-    Some(format!("{visible}/0x{number:016x}{behind}"))
-}
-
 /// What Java passes for an identity or a site.
 pub(crate) fn unsigned(number: jint) -> u32 {
     number.cast_unsigned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hidden_classes_have_numbers_in_place_of_addresses() {
-        assert_eq!(with_number("com.acme.Shop"), None);
-        assert_eq!(with_number("[Ljava.lang.String;"), None);
-        let number = |name| with_number(name).expect("a hidden class");
-        assert_eq!(number("Shop$$Lambda/0x0000000055080938"), "Shop$$Lambda/0x0000000000000000");
-        assert_eq!(number("Shop$$Lambda/0x0000000055080b48"), "Shop$$Lambda/0x0000000000000001");
-        let array = number("[LShop$$Lambda/0x0000000055080938;");
-        assert_eq!(array, "[LShop$$Lambda/0x0000000000000000;");
-    }
 }

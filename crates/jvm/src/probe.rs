@@ -82,18 +82,24 @@ impl Probe {
         jni.set_int(self.class, self.away, threads as i32);
     }
 
-    /// Whether the owner must keep the token for now.
-    pub(crate) fn keeps_token(&self, jni: Jni) -> bool {
+    /// Whether the owner must keep the token for now. It is spared once: a recorded turn that ends here was spared
+    /// before, somewhere on its way.
+    pub(crate) fn keeps_token(&self, jni: Jni, replaying: bool) -> bool {
         let spare = jni.get_int(self.class, self.spare) > 0;
         if spare {
             jni.set_int(self.class, self.spare, 0);
         }
-        spare || jni.get_int(self.class, self.quiet) > 0
+        (spare && !replaying) || self.is_quiet(jni)
     }
 
-    /// The same, asked before an event: nothing changes by asking.
+    /// Whether it runs a class initialiser.
+    pub(crate) fn is_quiet(&self, jni: Jni) -> bool {
+        jni.get_int(self.class, self.quiet) > 0
+    }
+
+    /// The same as [`Probe::keeps_token`], asked before an event: nothing changes by asking.
     pub(crate) fn is_unstoppable(&self, jni: Jni) -> bool {
-        jni.get_int(self.class, self.spare) > 0 || jni.get_int(self.class, self.quiet) > 0
+        jni.get_int(self.class, self.spare) > 0 || self.is_quiet(jni)
     }
 
     /// The branches since the last record, which are now counted.
@@ -138,6 +144,7 @@ impl Probe {
         jni.set_int(self.class, self.number, number.cast_signed());
         jni.set_int(self.class, self.branches, own.branches);
         jni.set_int(self.class, self.quiet, own.quiet);
+        jni.set_int(self.class, self.spare, 0);
         jni.set_int(self.class, self.depth, own.silence);
         let nobody = std::ptr::null_mut();
         let (owner, silent) = if own.silence > 0 { (nobody, thread) } else { (thread, nobody) };

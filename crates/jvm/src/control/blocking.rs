@@ -242,7 +242,7 @@ impl Control {
             return;
         }
         let Some(probe) = self.probe() else { return };
-        let may_stop = probe.own(jni).silence == 0 && !probe.is_unstoppable(jni);
+        let may_stop = probe.own(jni).silence == 0 && !probe.is_quiet(jni);
         let core = self.core();
         let due = core.left == 0 && !core.over && may_stop;
         drop(core);

@@ -77,11 +77,17 @@ pub(super) fn load_of(array: &str) -> Option<u8> {
 
 impl<'a> ClassEdit<'_, 'a> {
     /// The field that the instruction names, unless it is known to be final: nobody can tear that.
+    ///
+    /// Only what is known in every run counts: the class itself, and those of the JDK. Whether another class of the
+    /// application is loaded by now differs from run to run; the converter leaves its final fields out.
     pub(super) fn field_of(&self, instr: &Instr<'a>) -> Option<Member<'a>> {
         let field = self.class.pool().member(instr.pool_index()?).ok()?;
         let classes = self.rewriter.classes.read().unwrap_or_else(PoisonError::into_inner);
         let known = classes.declaring(&field.class, &field.name);
-        (!known.is_some_and(|(_, facts)| facts.is_final)).then_some(field)
+        let is_always_known =
+            |class: &str| class == self.class.name() || class.starts_with("java/");
+        let is_final = known.is_some_and(|(class, facts)| facts.is_final && is_always_known(class));
+        (!is_final).then_some(field)
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn value_kind(descriptor: &str) -> ValueKind {
 }
 
 /// The type of a probe's argument for a value of that kind.
-fn argument(kind: Kind) -> &'static str {
+pub(super) fn argument(kind: Kind) -> &'static str {
     match kind {
         Kind::Int => "I",
         Kind::Long => "J",

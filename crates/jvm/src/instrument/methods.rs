@@ -16,15 +16,11 @@ enum Special {
     Launcher,
     /// When it returns, the thread has ended or the time is over.
     Join,
-    /// When it is called, the program is over: the JVM ends whatever the threads are doing.
-    Halt,
+    /// This probe goes before it.
+    Before(&'static str),
     /// It starts the thread that finalises. That one and `main` would race to be the first who needs a class, and classes
     /// get their identities in the order in which they are needed.
     Finaliser,
-    /// The same of the thread that puts references into their queues, which begins by loading what cleaners need, and of
-    /// the one that cleans, which waits for a queue and loads what that needs.
-    References,
-    Cleaner,
     /// It fills the array that is its argument, or the one that it returns, with random bytes of the operating system.
     FillsRandomly,
     GivesRandom,
@@ -33,6 +29,7 @@ enum Special {
 const SUREFIRE_MAP: &str = "org/apache/maven/surefire/api/util/internal/ImmutableMap";
 
 const SYSTEM_RANDOM: &str = "sun/security/provider/NativePRNG$RandomIO";
+const HANDLER: &str = "startReferenceHandlerThread";
 const SEEDS: &str = "sun/security/provider/SeedGenerator";
 
 const SPECIAL: &[(&str, &str, &str, Special)] = &[
@@ -53,11 +50,14 @@ const SPECIAL: &[(&str, &str, &str, Special)] = &[
     ("sun/launcher/LauncherHelper", "checkAndLoadMain", "", Special::Launcher),
     ("java/lang/Thread", "join", "(J)V", Special::Join),
     ("java/lang/Thread", "exit", "()V", Special::Machinery),
-    ("java/lang/Shutdown", "halt", "(I)V", Special::Halt),
+    // The program is over: the JVM ends whatever the threads are doing.
+    ("java/lang/Shutdown", "halt", "(I)V", Special::Before("programEnds")),
     ("java/lang/ref/Finalizer", "<clinit>", "", Special::Finaliser),
     ("java/lang/ref/Finalizer", "startFinalizerThread", "", Special::Finaliser),
-    ("java/lang/ref/Reference", "startReferenceHandlerThread", "", Special::References),
-    ("jdk/internal/ref/CleanerImpl", "start", "", Special::Cleaner),
+    // As with the thread that finalises: the one that puts references into their queues begins by loading what cleaners
+    // need, and the one that cleans waits for a queue and loads what that needs.
+    ("java/lang/ref/Reference", HANDLER, "", Special::Before("loadCleaner")),
+    ("jdk/internal/ref/CleanerImpl", "start", "", Special::Before("loadQueue")),
     (SYSTEM_RANDOM, "implNextBytes", "([B)V", Special::FillsRandomly),
     (SYSTEM_RANDOM, "implGenerateSeed", "(I)[B", Special::GivesRandom),
     (SEEDS, "generateSeed", "([B)V", Special::FillsRandomly),
@@ -110,9 +110,9 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 let begins = self.probe("programBegins", "()V")?;
                 Wrap { before_return: plain(begins), ..Wrap::default() }
             }
-            Special::Halt => {
-                let ends = self.probe("programEnds", "()V")?;
-                Wrap { enter: plain(ends), ..Wrap::default() }
+            Special::Before(name) => {
+                let probe = self.probe(name, "()V")?;
+                Wrap { enter: plain(probe), ..Wrap::default() }
             }
             Special::Finaliser => {
                 let level = self.class.editor.pool().methodref(
@@ -122,14 +122,6 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 )?;
                 let code = Snippet::new().invokestatic(level).op(op::POP);
                 Wrap { enter: code, ..Wrap::default() }
-            }
-            Special::References => {
-                let load = self.probe("loadCleaner", "()V")?;
-                Wrap { enter: plain(load), ..Wrap::default() }
-            }
-            Special::Cleaner => {
-                let wait = self.probe("loadQueue", "()V")?;
-                Wrap { enter: plain(wait), ..Wrap::default() }
             }
             Special::FillsRandomly => {
                 let random = self.probe("random", "([B)V")?;

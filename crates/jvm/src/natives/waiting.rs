@@ -203,6 +203,12 @@ fn wait_for(env: *mut JNIEnv, events: i16, number: impl FnOnce(Jni) -> Option<i3
     });
 }
 
+/// Waits with a limit; what of it is left for the method itself.
+fn wait_within(env: *mut JNIEnv, descriptor: jobject, events: i16, millis: jlong) -> jlong {
+    let find = |jni| Some(Awaited { fd: number(jni, descriptor)?, events, limit: limit(millis) });
+    if millis != 0 && wait(env, find) { 0 } else { millis }
+}
+
 /// A limit in milliseconds; negative is none.
 fn limit(millis: i64) -> Option<Duration> {
     u64::try_from(millis).ok().map(Duration::from_millis)
@@ -297,12 +303,7 @@ unsafe extern "system" fn poll<const N: usize>(
     events: jint,
     millis: jlong,
 ) -> jint {
-    let waited = millis != 0
-        && wait(env, |jni| {
-            let (fd, events) = (number(jni, descriptor)?, events as i16);
-            Some(Awaited { fd, events, limit: limit(millis) })
-        });
-    let millis = if waited { 0 } else { millis };
+    let millis = wait_within(env, descriptor, events as i16, millis);
     original!(N, Poll, env, class, descriptor, events, millis)
 }
 
@@ -312,12 +313,7 @@ unsafe extern "system" fn poll_connect<const N: usize>(
     descriptor: jobject,
     millis: jlong,
 ) -> jboolean {
-    let waited = millis != 0
-        && wait(env, |jni| {
-            let fd = number(jni, descriptor)?;
-            Some(Awaited { fd, events: OUT, limit: limit(millis) })
-        });
-    let millis = if waited { 0 } else { millis };
+    let millis = wait_within(env, descriptor, OUT, millis);
     original!(N, PollConnect, env, class, descriptor, millis)
 }
 

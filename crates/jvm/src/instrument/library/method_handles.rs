@@ -4,6 +4,7 @@
 use untorn_bytecode::{Instr, Kind, Member, Snippet, op};
 use untorn_trace::event::Access;
 
+use super::super::access::argument;
 use super::super::{MethodPass, RewriteError};
 use super::atomics::PROBES;
 use super::types;
@@ -58,21 +59,10 @@ impl<'a> MethodPass<'_, '_, 'a> {
             true => operands.load(code, 1),
             false => code.op(op::ACONST_NULL),
         };
-        let descriptor = format!("({}Ljava/lang/Object;Ljava/lang/Object;I)V", as_passed(kind));
+        let descriptor = format!("({}Ljava/lang/Object;Ljava/lang/Object;I)V", argument(kind));
         let last = self.tell_to(PROBES, code, site, "through", &descriptor)?;
         self.around(instr.pc, &operands, &Snippet::new(), last);
         Ok(())
-    }
-}
-
-/// The type that the probe takes the value as.
-fn as_passed(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Int => "I",
-        Kind::Long => "J",
-        Kind::Float => "F",
-        Kind::Double => "D",
-        Kind::Reference => "Ljava/lang/Object;",
     }
 }
 

@@ -318,9 +318,10 @@ public final class UntornProbe {
     /** Writes over what the operating system gave, so that every run gets the same. */
     public static void random(byte[] bytes) {
         if (bytes == null || !hasToken()) return;
+        long eight = 0;
         for (int at = 0; at < bytes.length; at++) {
-            if ((at & 7) == 0) drawn += 0x9e3779b97f4a7c15L;
-            bytes[at] = (byte) (mixed(drawn) >>> ((at & 7) << 3));
+            eight = (at & 7) == 0 ? mixed(drawn += 0x9e3779b97f4a7c15L) : eight >>> 8;
+            bytes[at] = (byte) eight;
         }
     }
 

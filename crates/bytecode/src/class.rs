@@ -216,6 +216,8 @@ pub struct ClassFile<'a> {
     interfaces: Vec<u16>,
     fields: Vec<Field<'a>>,
     methods: Vec<Method<'a>>,
+    /// Where the number of methods stands.
+    method_count_at: usize,
     attributes: Attributes<'a>,
 }
 
@@ -242,6 +244,7 @@ impl<'a> ClassFile<'a> {
         let count = cursor.u16()?;
         let interfaces = (0..count).map(|_| cursor.u16()).collect::<Result<_, _>>()?;
         let fields = parse_fields(&mut cursor, &pool)?;
+        let method_count_at = cursor.at();
         let methods = parse_methods(&mut cursor, &pool)?;
         cursor.enter("the attributes of the class");
         let attributes = Attributes::parse(&mut cursor)?;
@@ -260,6 +263,7 @@ impl<'a> ClassFile<'a> {
             interfaces,
             fields,
             methods,
+            method_count_at,
             attributes,
         })
     }
@@ -341,6 +345,10 @@ impl<'a> ClassFile<'a> {
     /// Where the number of fields stands: behind the access flags, two names and the interfaces.
     pub(crate) const fn field_count_at(&self) -> usize {
         self.pool_end + 8 + 2 * self.interfaces.len()
+    }
+
+    pub(crate) const fn method_count_at(&self) -> usize {
+        self.method_count_at
     }
 
     pub(crate) const fn this_class(&self) -> u16 {

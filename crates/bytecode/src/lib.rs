@@ -39,7 +39,7 @@ mod pool;
 
 pub use class::{Attribute, Attributes, ClassFile, Field, Method, access};
 pub use code::{Code, Handler};
-pub use edit::{ClassEditor, Kind, MethodEdit, PoolBuilder, Rewritten, Snippet, Wrap};
+pub use edit::{Body, ClassEditor, Kind, MethodEdit, PoolBuilder, Rewritten, Snippet, Wrap};
 pub use error::{ClassError, PoolFull, SkipReason};
 pub use instr::{Instr, Instructions, Targets};
 pub use pool::{Member, NameAndType, Pool, Tag};

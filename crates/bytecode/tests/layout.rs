@@ -474,6 +474,23 @@ fn methods_without_code_are_left_alone_but_for_what_is_not_code() {
 }
 
 #[test]
+fn a_method_is_added_before_those_of_the_class() {
+    let bytes = Maker::with(61, &Body::new([op::RETURN]));
+    let class = ClassFile::parse(&bytes).expect("the class is well-formed");
+    let mut editor = ClassEditor::new(&class);
+    let body =
+        untorn_bytecode::Body { code: &[op::ICONST_0, op::IRETURN], max_stack: 1, max_locals: 1 };
+    editor.add_method(access::PUBLIC, "hashCode", "()I", body).expect("there is room");
+    editor.method(0).prologue(code(&[op::NOP]));
+    let bytes = editor.finish().expect("the pool has room").bytes;
+    let class = ClassFile::parse(&bytes).expect("what we write, we can read");
+    let [added, old] = class.methods() else { panic!("{:?}", class.methods()) };
+    assert_eq!((added.name(), added.descriptor()), ("hashCode", "()I"));
+    assert_eq!(added.code().map(|code| code.bytes()), Some([op::ICONST_0, op::IRETURN].as_slice()));
+    assert_eq!(old.code().map(|code| code.bytes().len()), Some(2));
+}
+
+#[test]
 fn a_field_is_added_before_those_of_the_class() {
     let mut bytes = Maker::with(61, &Body::new([op::RETURN]));
     let mut wanted = Vec::new();

@@ -1,5 +1,6 @@
 //! When the garbage collector runs does not show: weak references hold what they refer to until somebody needs the memory or
-//! asks for a collection. And the operating system's random numbers are the same in every run.
+//! asks for a collection. And the operating system's random numbers are the same in every run, as is the number of identities
+//! that objects got, whatever the JVM had to load.
 
 #[path = "support/java.rs"]
 mod java;
@@ -14,6 +15,7 @@ const SOURCE: &str = r#"
 import java.lang.ref.*;
 import java.security.*;
 import java.util.*;
+import java.util.zip.*;
 
 class Garbage {
     static Object last;
@@ -52,6 +54,34 @@ class Dead {
         var first = new SoftReference<>(new Object());
         for (int number = 0; number < 1000; number++) new WeakReference<>(new byte[1_000_000]);
         System.out.println(first.get() != null);
+    }
+}
+
+class Streams {
+    public static void main(String[] args) throws Exception {
+        var file = java.io.File.createTempFile("streams", ".zip");
+        try (var out = new ZipOutputStream(new java.io.FileOutputStream(file))) {
+            var sum = new CRC32();
+            sum.update(new byte[1000]);
+            for (int method : new int[] {ZipEntry.STORED, ZipEntry.DEFLATED}) {
+                var entry = new ZipEntry("method " + method);
+                entry.setMethod(method);
+                entry.setSize(1000);
+                entry.setCrc(sum.getValue());
+                out.putNextEntry(entry);
+                out.write(new byte[1000]);
+            }
+        }
+        try (var zip = new ZipFile(file)) {
+            var codes = new TreeSet<Integer>();
+            for (var entry : Collections.list(zip.entries())) {
+                var stream = zip.getInputStream(entry);
+                codes.add(stream.hashCode());
+                System.out.println(stream.readAllBytes().length);
+            }
+            System.out.println(codes);
+        }
+        file.delete();
     }
 }
 
@@ -110,4 +140,10 @@ fn random_numbers_are_the_same_in_every_run() {
     assert_eq!(recorded("Numbers").1, first);
     let different: BTreeSet<&str> = first.lines().collect();
     assert_eq!(different.len(), 7, "{first}");
+}
+
+/// They stand in hash sets. Class loaders use them, and when the JVM loads a class is up to its compiler.
+#[test]
+fn streams_out_of_archives_get_no_identity() {
+    assert_eq!(replayed("Streams"), "1000\n1000\n[0]\n");
 }

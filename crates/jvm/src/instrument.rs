@@ -5,6 +5,7 @@
 
 mod access;
 pub(crate) use access::value_kind;
+mod archives;
 mod calls;
 mod lambdas;
 mod library;
@@ -120,6 +121,7 @@ impl Rewriter {
     fn edit(&self, class: &ClassFile<'_>, depth: Depth) -> Result<Option<Vec<u8>>, RewriteError> {
         let mut edit = ClassEdit::new(self, class, depth);
         edit.hold_referents()?;
+        edit.level_streams()?;
         for index in 0..class.methods().len() {
             edit.method(index)?;
         }

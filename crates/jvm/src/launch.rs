@@ -251,6 +251,10 @@ fn jvm_options(config: &Config, release: Option<u32>) -> Vec<String> {
         // Probes make methods longer; the JVM would no longer compile the longest.
         "-XX:-DontCompileHugeMethods".to_owned(),
     ];
+    if release.is_some_and(|release| release < 15) {
+        // The header of an object that only one thread ever locked would not tell whether it has an identity.
+        options.push("-XX:-UseBiasedLocking".to_owned());
+    }
     if release.is_some_and(|release| release >= 21) {
         // Every virtual thread gets a thread of its own, which can be controlled.
         options.push("-XX:-VMContinuations".to_owned());

@@ -37,12 +37,18 @@ pub struct ClassEditor<'a> {
     pool: PoolBuilder<'a>,
     /// What is asked for of each method.
     plans: Vec<Plan>,
-    /// Fields that the class does not have yet, as they stand in its file.
-    fields: Vec<[u8; FIELD_SIZE]>,
+    /// What the class does not have yet, as it stands in its file.
+    fields: Vec<Vec<u8>>,
+    methods: Vec<Vec<u8>>,
 }
 
-/// A field without attributes: access flags, name, descriptor, number of attributes.
-const FIELD_SIZE: usize = 8;
+/// The code of a method to be added: straight on from its first instruction to a return.
+#[derive(Clone, Copy, Debug)]
+pub struct Body<'c> {
+    pub code: &'c [u8],
+    pub max_stack: u16,
+    pub max_locals: u16,
+}
 
 /// All that is asked for of one method.
 #[derive(Clone, Debug, Default)]
@@ -70,7 +76,8 @@ pub struct Rewritten {
 impl<'a> ClassEditor<'a> {
     pub fn new(class: &'a ClassFile<'a>) -> Self {
         let plans = vec![Plan::default(); class.methods().len()];
-        Self { class, pool: PoolBuilder::new(class.pool()), plans, fields: Vec::new() }
+        let pool = PoolBuilder::new(class.pool());
+        Self { class, pool, plans, fields: Vec::new(), methods: Vec::new() }
     }
 
     pub const fn class(&self) -> &'a ClassFile<'a> {
@@ -113,13 +120,46 @@ impl<'a> ClassEditor<'a> {
         if self.class.fields().len() + self.fields.len() >= usize::from(u16::MAX) {
             return Err(PoolFull);
         }
-        let parts = [access, self.pool.utf8(name)?, self.pool.utf8(descriptor)?, 0];
-        let mut field = [0; FIELD_SIZE];
-        for (to, part) in field.chunks_exact_mut(2).zip(parts) {
-            to.copy_from_slice(&part.to_be_bytes());
-        }
+        let field = self.member(access, name, descriptor, 0)?;
         self.fields.push(field);
         Ok(())
+    }
+
+    /// Gives the class a further method. It must not have one of that name and descriptor, nor have been loaded before.
+    pub fn add_method(
+        &mut self,
+        access: u16,
+        name: &str,
+        descriptor: &str,
+        body: Body<'_>,
+    ) -> Result<(), PoolFull> {
+        if self.class.methods().len() + self.methods.len() >= usize::from(u16::MAX) {
+            return Err(PoolFull);
+        }
+        let mut method = self.member(access, name, descriptor, 1)?;
+        method.extend(self.pool.utf8("Code")?.to_be_bytes());
+        let mut content = Vec::new();
+        content.extend(body.max_stack.to_be_bytes());
+        content.extend(body.max_locals.to_be_bytes());
+        content.extend((body.code.len() as u32).to_be_bytes());
+        content.extend(body.code);
+        content.extend([0; 4]); // neither handlers nor attributes
+        method.extend((content.len() as u32).to_be_bytes());
+        method.extend(content);
+        self.methods.push(method);
+        Ok(())
+    }
+
+    /// The beginning of a field or method, up to the number of its attributes.
+    fn member(
+        &mut self,
+        access: u16,
+        name: &str,
+        descriptor: &str,
+        attributes: u16,
+    ) -> Result<Vec<u8>, PoolFull> {
+        let parts = [access, self.pool.utf8(name)?, self.pool.utf8(descriptor)?, attributes];
+        Ok(parts.into_iter().flat_map(u16::to_be_bytes).collect())
     }
 
     /// Has every method laid out anew, also those without an edit. The result means the same.
@@ -137,8 +177,15 @@ impl<'a> ClassEditor<'a> {
         let mut rest = Vec::with_capacity(old.len() + old.len() / 2);
         let mut skipped = Vec::new();
         let mut copied = self.class.pool_end();
-        if !self.fields.is_empty() {
-            copied = self.write_fields(&mut rest);
+        let (fields, methods) = (self.class.fields().len(), self.class.methods().len());
+        for (count_at, count, added) in [
+            (self.class.field_count_at(), fields, &self.fields),
+            (self.class.method_count_at(), methods, &self.methods),
+        ] {
+            rest.extend(&old[copied..count_at]);
+            rest.extend(((count + added.len()) as u16).to_be_bytes());
+            rest.extend(added.iter().flatten());
+            copied = count_at + 2;
         }
         for (index, (method, plan)) in self.class.methods().iter().zip(&mut self.plans).enumerate()
         {
@@ -160,16 +207,6 @@ impl<'a> ClassEditor<'a> {
         }
         rest.extend(&old[copied..]);
         Ok(Rewritten { bytes: self.assemble(&rest), skipped })
-    }
-
-    /// What stands before the fields of the class, and those added; gives where the fields of the class begin.
-    fn write_fields(&self, rest: &mut Vec<u8>) -> usize {
-        let (old, count_at) = (self.class.bytes(), self.class.field_count_at());
-        rest.extend(&old[self.class.pool_end()..count_at]);
-        let count = self.class.fields().len() + self.fields.len();
-        rest.extend((count as u16).to_be_bytes());
-        rest.extend(self.fields.as_flattened());
-        count_at + 2
     }
 
     /// The header, the constants with those added, and all that follows.

@@ -157,10 +157,11 @@ pub struct LastMeta {
     pub cut: Option<String>,
 }
 
-/// Finds what is said at the end of a `.utr` file; only a cut one has to be read for that.
+/// Finds what is said at the end of a `.utr` file; only a cut one has to be read for that. An error names the file.
 pub fn last_meta(path: &std::path::Path) -> std::result::Result<LastMeta, String> {
-    let mut file = std::fs::File::open(path).map_err(|error| error.to_string())?;
-    let whole = utr::skim(&mut file).map_err(|error| error.to_string())?;
+    let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let mut file = std::fs::File::open(path).map_err(|error| named(&error))?;
+    let whole = utr::skim(&mut file).map_err(|error| named(&error))?;
     if let Some(utr::Skim { meta, events }) = whole
         && let Some(threads) = meta.other.get("threads").and_then(serde_json::Value::as_u64)
     {

@@ -24,8 +24,7 @@ pub fn run(replay: &Replay) -> Result<u8> {
     let kept =
         |kind| utr::extras(&replay.file, kind).map_err(|error| Failure::input(error.to_string()));
     let (schedule, input) = (kept(SCHEDULE)?, kept(INPUT)?);
-    let meta = crate::reading::last_meta(&replay.file)
-        .map_err(|error| Failure::input(format!("{}: {error}", replay.file.display())))?;
+    let meta = crate::reading::last_meta(&replay.file).map_err(Failure::input)?;
     let command = meta.meta.command.clone();
     if command.is_empty() || schedule.is_empty() {
         return Err(Failure::input(format!("{}: has no schedule", replay.file.display()))

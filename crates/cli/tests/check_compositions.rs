@@ -4,6 +4,7 @@
 #[path = "support/java.rs"]
 mod java;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use java::{Ended, arg, compile_one, example, java as command_of, run, scratch};
@@ -45,23 +46,52 @@ fn calls(out: &Path, headline: &str) -> Vec<String> {
     calls.iter().map(told).collect()
 }
 
-/// Checks a listing, and repeats what was found.
-fn torn(name: &str, headline: &str, expected: &[&str]) {
+/// Checks a listing, and repeats what was found. Gives the folder with the report.
+fn torn(name: &str, headline: &str, expected: &[&str]) -> PathBuf {
     let out = scratch(&format!("compositions-{name}"));
     let done = check(&out, &command_of(&listing(name), name)).with_code(1);
     assert_eq!(calls(&out, headline), expected, "{done}");
     assert!(done.stdout.contains("calls "), "calls are told in the terminal, too: {done}");
     let again = run(&["replay", arg(&out.join("report.json")), "1"]);
     assert!(again.stderr.contains("events exactly"), "the replay differs: {again}");
+    out
+}
+
+/// The calls of `api` in the traces of a folder: what each was called on, and its first argument.
+fn receivers_and_keys(out: &Path, api: &str) -> Vec<[Value; 2]> {
+    let files = std::fs::read_dir(out).expect("a folder").flatten().map(|file| file.path());
+    let traces = files.filter(|path| path.extension().is_some_and(|kind| kind == "utr"));
+    let mut found = Vec::new();
+    for trace in traces {
+        let text =
+            run(&["trace", "convert", arg(&trace), "-", "--to", "jsonl"]).with_code(0).stdout;
+        let lines: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        for pair in lines.windows(2) {
+            if pair[0]["op"] == "call" && pair[0]["method"] == api {
+                assert_eq!(pair[1]["op"], "input", "{pair:#?}");
+                assert_eq!(pair[1]["source"], format!("argument 1 of {api}"));
+                found.push([pair[0]["value"].clone(), pair[1]["value"].clone()]);
+            }
+        }
+    }
+    found
 }
 
 #[test]
 fn an_attribute_is_removed_between_question_and_removal() {
-    torn(
+    let out = torn(
         "Attributes",
         "Map.containsKey and Map.remove in Context.removeAttribute are not one step",
         &["Map.containsKey true", "Map.remove an object", "Map.remove null"],
     );
+    // All ask for one key: in the map of the context, or in that of the guarded one.
+    let asked = receivers_and_keys(&out, "java.util.Map.containsKey");
+    let removed = receivers_and_keys(&out, "java.util.Map.remove");
+    let calls: Vec<_> = asked.iter().chain(&removed).collect();
+    assert!(calls.iter().all(|[map, key]| map.is_string() && *key == asked[0][1]), "{calls:?}");
+    let maps: BTreeSet<_> = calls.iter().map(|[map, _]| map.as_str()).collect();
+    assert_eq!(maps.len(), 2, "{calls:?}");
 }
 
 #[test]

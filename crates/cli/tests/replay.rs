@@ -216,6 +216,10 @@ fn only_traces_with_a_schedule_can_be_replayed() {
     run(&["replay", arg(&made)]).with_code(2).saying("has no schedule");
     run(&["trace", "convert", arg(&made), arg(&text)]).with_code(0);
     run(&["replay", arg(&text)]).with_code(2).saying("made.std");
+    let empty = path("empty.utr");
+    std::fs::write(&empty, "").expect("a file");
+    let refused = run(&["replay", arg(&empty)]).with_code(2).saying("ends inside of its header");
+    assert_eq!(refused.stderr.matches("empty.utr").count(), 1, "{refused}");
     // A schedule is of one file: what was converted is another.
     record(&recorded, &[], &example("fail", "Bank").command()).with_code(0);
     let converted = path("converted.utr");

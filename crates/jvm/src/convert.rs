@@ -229,7 +229,11 @@ impl Converter {
                     self.end(thread, label, site, out);
                 }
             }
-            Told::UnitCall => self.unit_begins(thread, label, site, out),
+            Told::UnitCall => self.unit_begins(thread, label, record.object, site, out),
+            Told::UnitArgument => {
+                let value = self.answer(record, meaning.kind);
+                self.tell(out, thread, Op::Input { known: true, source: label, value }, site);
+            }
             Told::UnitReturn { known } => {
                 let answer = known.then(|| self.answer(record, meaning.kind));
                 self.unit_ends(thread, label, answer, site, out);

@@ -82,14 +82,18 @@ impl Probe {
         jni.set_int(self.class, self.away, threads as i32);
     }
 
-    /// Whether the owner must keep the token for now. It is spared once: a recorded turn that ends here was spared
+    /// Whether the owner must keep the token for now. It is spared a few times; a recorded turn that ends here was spared
     /// before, somewhere on its way.
     pub(crate) fn keeps_token(&self, jni: Jni, replaying: bool) -> bool {
-        let spare = jni.get_int(self.class, self.spare) > 0;
-        if spare {
-            jni.set_int(self.class, self.spare, 0);
+        (!replaying && self.spares(jni)) || self.is_quiet(jni)
+    }
+
+    fn spares(&self, jni: Jni) -> bool {
+        let left = jni.get_int(self.class, self.spare);
+        if left > 0 {
+            jni.set_int(self.class, self.spare, left - 1);
         }
-        (spare && !replaying) || self.is_quiet(jni)
+        left > 0
     }
 
     /// Whether it runs a class initialiser.

@@ -108,10 +108,16 @@ pub enum What {
     /// A method of the application begins that touches shared state or takes locks at least twice.
     Call,
     Return,
-    /// A call that is told as a unit, by the name of what is called; and its end, with the result if it has one
-    /// that can be told.
+    /// A call that is told as a unit, by the name of what is called; each of its arguments; and its end, with the result
+    /// if it has one that can be told.
     UnitCall {
         api: String,
+    },
+    UnitArgument {
+        api: String,
+        /// Counted from 1.
+        number: usize,
+        kind: ValueKind,
     },
     UnitReturn {
         api: String,
@@ -127,7 +133,10 @@ pub enum What {
 impl What {
     /// Whether a plan can name events of this kind by their place: a thread asks there, once for each.
     pub fn is_plannable(&self) -> bool {
-        !matches!(self, Self::Copied { .. } | Self::Await | Self::Awaited)
+        !matches!(
+            self,
+            Self::Copied { .. } | Self::Await | Self::Awaited | Self::UnitArgument { .. }
+        )
     }
 }
 

@@ -77,6 +77,10 @@ struct Open {
     events: u64,
     /// How the thread blocked. It may have been woken again before the turn ended.
     blocked: Option<Blocker>,
+    /// Places at which it may be held that it came by since its last event.
+    passed: u64,
+    /// It is held where it was held before: it has not moved.
+    stands_still: bool,
 }
 
 /// See the [crate] for the protocol.
@@ -211,6 +215,9 @@ impl Scheduler {
             return;
         };
         open.events = open.events.saturating_add(events);
+        if events > 0 {
+            open.passed = 0;
+        }
         self.events = self.events.saturating_add(events);
         self.now = self.now.after(Nanos(events.saturating_mul(self.options.tick.0)));
     }
@@ -248,17 +255,31 @@ impl Scheduler {
     /// The same, with what is known of the event. Under a policy the sites are [`Marks`], told by
     /// [`Scheduler::mark`]; which events it wants to hear of says [`PolicyKind::wants`].
     pub fn arrives(&mut self, thread: ThreadId, at: &Arrival<'_>) -> AtSite {
-        match &mut self.guide {
+        let again = self.threads.leaves_hold(thread);
+        let own = self.open.filter(|open| open.turn.thread == thread);
+        let answer = match &mut self.guide {
             Guide::Plan(plan) => plan.at_sites(thread, at.marks),
             Guide::Nothing if self.policy.arrives(thread, at, &mut self.rng) => AtSite::Hold,
-            Guide::Replay(replay) => {
-                let own = self.open.filter(|open| open.turn.thread == thread);
-                match own.is_some_and(|open| replay.holds(thread, open.events)) {
-                    true => AtSite::Hold,
-                    false => AtSite::Go { stop_after: false },
-                }
-            }
+            Guide::Replay(replay) if !again => match own {
+                Some(open) if replay.holds(thread, open.events) => AtSite::Hold,
+                _ => AtSite::Go { stop_after: false },
+            },
             _ => AtSite::Go { stop_after: false },
+        };
+        if answer == AtSite::Hold {
+            self.threads.hold(thread);
+        }
+        if let Some(open) = self.open.as_mut().filter(|open| open.turn.thread == thread) {
+            open.passed += u64::from(answer != AtSite::Hold && !again);
+            open.stands_still = again && answer == AtSite::Hold;
+        }
+        answer
+    }
+
+    /// The thread comes to a place at which it would have to ask, and must not be stopped there.
+    pub fn passes(&mut self, thread: ThreadId) {
+        if let Some(open) = self.open.as_mut().filter(|open| open.turn.thread == thread) {
+            open.passed += 1;
         }
     }
 
@@ -325,7 +346,8 @@ impl Scheduler {
         self.watch_locks(locks);
         let next = self.decide(locks);
         if let Next::Run(turn) = next {
-            self.open = Some(Open { turn, events: 0, blocked: None });
+            let (blocked, passed, stands_still) = (None, 0, false);
+            self.open = Some(Open { turn, events: 0, blocked, passed, stands_still });
             self.stop_waiting = false;
         }
         next
@@ -342,7 +364,9 @@ impl Scheduler {
 
     /// Notes the end of the open turn.
     fn close(&mut self, why: Reason) {
-        let Some(Open { turn, events, blocked }) = self.open.take() else { return };
+        let Some(Open { turn, events, blocked, passed, stands_still }) = self.open.take() else {
+            return;
+        };
         let thread = turn.thread;
         let leaves = turn.leave && events >= turn.budget && why.is_imposed();
         if (leaves || why == Reason::Outside) && self.threads.state(thread) == State::Running {
@@ -361,15 +385,14 @@ impl Scheduler {
             None => why,
         };
         let step = Step { thread, events, reason };
-        let recorded = match &mut self.guide {
-            Guide::Nothing => Some(step),
-            Guide::Replay(replay) => replay.turn_ended(step),
+        match &mut self.guide {
+            Guide::Nothing => self.ended.extend(held(step, passed, stands_still)),
+            Guide::Replay(replay) => self.ended.extend(replay.turn_ended(step)),
             Guide::Plan(plan) => {
                 plan.turn_ended(step, why, &self.threads);
-                Some(step)
+                self.ended.extend(held(step, passed, stands_still));
             }
-        };
-        self.ended.extend(recorded);
+        }
         self.turns += 1;
         self.last = Some(step);
     }
@@ -453,4 +476,16 @@ impl Scheduler {
         let wake = self.threads.run(thread);
         Turn { thread, budget: budget.max(1), wake, leave: false }
     }
+}
+
+/// What is recorded of a turn. Of a thread that is held, the events do not tell where: it may have come by other such places
+/// after the last of them. For each there is a step without events, so that who follows holds it there, too, and lets it
+/// go on to the next. A thread that is held once more where it stands has done nothing.
+fn held(step: Step, passed: u64, stands_still: bool) -> impl Iterator<Item = Step> {
+    let turns = match step.reason {
+        Reason::Held if stands_still => 0,
+        Reason::Held => 1 + passed,
+        _ => 1,
+    };
+    (0..turns).map(move |turn| if turn == 0 { step } else { Step { events: 0, ..step } })
 }

@@ -31,6 +31,8 @@ struct Thread {
     state: State,
     /// An `unpark` that came while the thread was not parked.
     permit: bool,
+    /// It stands before an event at which it was held, and will ask there again.
+    held: bool,
 }
 
 #[derive(Debug, Default)]
@@ -74,6 +76,18 @@ impl Threads {
 
     pub(crate) fn has_ended(&self, thread: ThreadId) -> bool {
         self.state(thread) == State::Ended
+    }
+
+    /// It was told to stop where it stands.
+    pub(crate) fn hold(&mut self, thread: ThreadId) {
+        if let Some(thread) = self.all.get_mut(thread.index()) {
+            thread.held = true;
+        }
+    }
+
+    /// Whether it stood where it was held; it no longer does.
+    pub(crate) fn leaves_hold(&mut self, thread: ThreadId) -> bool {
+        self.all.get_mut(thread.index()).is_some_and(|thread| std::mem::take(&mut thread.held))
     }
 
     /// What the thread is blocked on, if it is.
@@ -140,7 +154,7 @@ impl Threads {
     pub(crate) fn spawn(&mut self, name: &str) -> ThreadId {
         let id = ThreadId::from_index(self.all.len());
         let state = State::Runnable(Wake::Ready);
-        self.all.push(Thread { name: name.to_owned(), state, permit: false });
+        self.all.push(Thread { name: name.to_owned(), state, permit: false, held: false });
         self.live.push(id);
         id
     }

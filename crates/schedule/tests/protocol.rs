@@ -296,6 +296,59 @@ impl Policy for Wayward {
     }
 }
 
+/// Holds a thread the third time that it asks.
+#[derive(Debug, Default)]
+struct Third(u32);
+
+impl Policy for Third {
+    fn choose(&mut self, choice: &untorn_schedule::Choice<'_>, _: &mut Rng) -> (ThreadId, u64) {
+        (choice.candidates[0], 10)
+    }
+
+    fn arrives(&mut self, _: ThreadId, _: &untorn_schedule::Arrival<'_>, _: &mut Rng) -> bool {
+        self.0 += 1;
+        self.0 == 3
+    }
+}
+
+/// The thread executes two events and then comes to one place after the other; gives where it is held for good, asking
+/// again where it is held, as a front end does.
+fn held_at(scheduler: &mut Scheduler, turns: usize) -> u32 {
+    let (mut place, mut held) = (0, 0);
+    assert_eq!(turn(scheduler, Reason::Budget).thread, thread(0));
+    scheduler.ran(thread(0), 2);
+    loop {
+        match scheduler.at_site(thread(0), PlanSite(place)) {
+            AtSite::Go { .. } => place += 1,
+            AtSite::Hold => {
+                held += 1;
+                if held == turns {
+                    scheduler.cut();
+                    return place;
+                }
+                assert_eq!(turn(scheduler, Reason::Held).thread, thread(0));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_thread_is_held_again_at_the_place_where_it_was() {
+    let mut scheduler = Scheduler::with_policy(Box::<Third>::default(), Options::default());
+    scheduler.spawn("t0");
+    turn(&mut scheduler, Reason::Budget);
+    scheduler.ran(thread(0), 2);
+    let asked: Vec<_> = (0..3).map(|place| scheduler.at_site(thread(0), PlanSite(place))).collect();
+    assert_eq!(asked.iter().position(|&answer| answer == AtSite::Hold), Some(2));
+    turn(&mut scheduler, Reason::Held);
+    let steps = scheduler.drain_turns();
+    assert_eq!(
+        steps,
+        [step(0, 2, Reason::Held), step(0, 0, Reason::Held), step(0, 0, Reason::Held)]
+    );
+    assert_eq!(held_at(&mut replay(&steps, Options::default(), 1), steps.len()), 2);
+}
+
 #[test]
 fn a_policy_may_come_from_outside() {
     let mut scheduler = Scheduler::with_policy(Box::new(Wayward), Options::default());

@@ -146,7 +146,8 @@ pub enum Op {
         method: LabelId,
         value: Value,
     },
-    /// A value that came from outside the program: a random number, a line read, an argument.
+    /// A value that came from outside the program, such as a random number or a line read, or that the call before it was
+    /// given, by a source that says which argument it is.
     Input {
         known: bool,
         source: LabelId,

@@ -254,7 +254,14 @@ impl Control {
     /// Before an event that the plan names, or that the policy wants to hear of: waits until it is due.
     pub(crate) fn at_site(&self, jni: Jni, site: jint, plan: &crate::plans::PlanSites) {
         let Some(me) = self.present(jni) else { return };
-        if self.asks_policy && self.probe().is_none_or(|probe| probe.is_unstoppable(jni)) {
+        // A recorded schedule never has it stop where it must not.
+        if self.asks_policy
+            && !self.replaying
+            && self.probe().is_none_or(|probe| probe.keeps_token(jni, false))
+        {
+            let mut core = self.core();
+            self.account(jni, &mut core, me);
+            core.scheduler.passes(me);
             return;
         }
         let asked = plan.at(CodeSite(site.cast_unsigned()));

@@ -60,6 +60,7 @@ pub(super) enum Told {
     Call,
     Return,
     UnitCall,
+    UnitArgument,
     UnitReturn {
         known: bool,
     },
@@ -148,6 +149,10 @@ impl Converter {
             What::Call => named(self, Told::Call, method.qualified_name()),
             What::Return => named(self, Told::Return, method.qualified_name()),
             What::UnitCall { api } => named(self, Told::UnitCall, api.clone()),
+            What::UnitArgument { api, number, kind } => {
+                let name = format!("argument {number} of {api}");
+                Meaning { kind: *kind, ..named(self, Told::UnitArgument, name) }
+            }
             What::UnitReturn { api, result } => {
                 let told = Told::UnitReturn { known: result.is_some() };
                 let kind = result.unwrap_or(ValueKind::Int);

@@ -29,12 +29,14 @@ impl Converter {
         &mut self,
         thread: ThreadId,
         label: LabelId,
+        receiver: u32,
         site: SiteId,
         out: &mut Writer<impl Write>,
     ) {
         self.end_thrown(thread, out);
         self.calls[thread.index()].push(OpenCall { label, is_unit: true });
-        self.tell(out, thread, Op::Call { method: label, known: false, value: Value(0) }, site);
+        let (known, value) = (receiver != 0, Value(self.number(receiver).into()));
+        self.tell(out, thread, Op::Call { method: label, known, value }, site);
     }
 
     pub(super) fn unit_ends(

@@ -22,7 +22,7 @@ const SPILLED: u16 = 10;
 
 /// Receiver and arguments of a call, in local variables.
 #[derive(Debug)]
-struct Operands(Vec<(Kind, u16)>);
+pub(super) struct Operands(Vec<(Kind, u16)>);
 
 impl Operands {
     /// `None` if they are too many, or the descriptor is nonsense.
@@ -45,20 +45,20 @@ impl Operands {
         self.0.len()
     }
 
-    fn kind(&self, index: usize) -> Option<Kind> {
+    pub(super) fn kind(&self, index: usize) -> Option<Kind> {
         self.0.get(index).map(|operand| operand.0)
     }
 
     /// Takes them from the stack, the last first.
-    fn store(&self) -> Snippet {
+    pub(super) fn store(&self) -> Snippet {
         self.0.iter().rev().fold(Snippet::new(), |code, &(kind, slot)| code.store(kind, slot))
     }
 
-    fn load_all(&self, code: Snippet) -> Snippet {
+    pub(super) fn load_all(&self, code: Snippet) -> Snippet {
         self.0.iter().fold(code, |code, &(kind, slot)| code.load(kind, slot))
     }
 
-    fn load(&self, code: Snippet, index: usize) -> Snippet {
+    pub(super) fn load(&self, code: Snippet, index: usize) -> Snippet {
         let (kind, slot) = self.0[index];
         code.load(kind, slot)
     }
@@ -70,7 +70,7 @@ fn parameters(descriptor: &str) -> Option<Vec<Kind>> {
 }
 
 /// The types of a method's parameters.
-fn types(descriptor: &str) -> Option<Vec<&str>> {
+pub(super) fn types(descriptor: &str) -> Option<Vec<&str>> {
     let mut rest = descriptor.strip_prefix('(')?;
     let mut found = Vec::new();
     while !rest.starts_with(')') {
@@ -150,7 +150,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         classes.lineage(class).find_map(find)
     }
 
-    fn operands(&mut self, instr: &Instr<'a>, descriptor: &str) -> Option<Operands> {
+    pub(super) fn operands(&mut self, instr: &Instr<'a>, descriptor: &str) -> Option<Operands> {
         let (editor, index) = (&mut self.class.editor, self.index);
         let first =
             *self.spilled.get_or_insert_with(|| editor.method(index).scratch_local(SPILLED));

@@ -1,13 +1,15 @@
 //! Calls that are told as units: what `untorn check --compositions` asks for.
 //!
-//! A unit is marked where it is called, so that calls through interfaces and of the JDK are told alike. One that throws has
-//! no end mark; the converter sees that by what comes next.
+//! A unit is marked where it is called, so that calls through interfaces and of the JDK are told alike: with its receiver and
+//! its arguments, objects by their identity, and at its end with its result. One that throws has no end mark; the
+//! converter sees that by what comes next.
 
-use untorn_bytecode::{Instr, Member, Snippet, op};
+use untorn_bytecode::{Instr, Kind, Member, Snippet, op};
 use untorn_trace::event::ValueKind;
 
+use super::library::{Operands, types};
 use super::{MethodPass, RewriteError, value_kind};
-use crate::sites::What;
+use crate::sites::{CodeSite, What};
 
 /// How what a call gives back is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,9 +56,47 @@ impl<'a> MethodPass<'_, '_, 'a> {
         let called = instr.pool_index().map(|index| self.class.class.pool().member(index));
         let Some(Ok(called)) = called else { return Ok(None) };
         let site = self.site(instr.pc, What::UnitCall { api: api(&called) });
-        let code = self.tell(Snippet::new(), site, "mark", "(I)V")?;
+        // Nothing can be done with an object whose constructor is yet to be called.
+        let is_constructor = called.name.starts_with('<');
+        let operands = self.operands(instr, &called.descriptor).filter(|_| !is_constructor);
+        let code = match operands {
+            Some(operands) => self.receiver_and_arguments(site, instr, &called, &operands)?,
+            None => self.tell(Snippet::new(), site, "mark", "(I)V")?,
+        };
         self.before(instr.pc, code);
         Ok(Some(called))
+    }
+
+    /// The mark with all that the call is given.
+    fn receiver_and_arguments(
+        &mut self,
+        site: CodeSite,
+        instr: &Instr<'a>,
+        called: &Member<'a>,
+        operands: &Operands,
+    ) -> Result<Snippet, RewriteError> {
+        let first = usize::from(instr.opcode != op::INVOKESTATIC);
+        let mut code = match first {
+            0 => self.tell(operands.store(), site, "mark", "(I)V")?,
+            _ => self.tell(
+                operands.load(operands.store(), 0),
+                site,
+                "mark",
+                "(Ljava/lang/Object;I)V",
+            )?,
+        };
+        for (at, of_type) in types(&called.descriptor).into_iter().flatten().enumerate() {
+            let probe = match operands.kind(first + at) {
+                Some(Kind::Int) => "(II)V",
+                Some(Kind::Long) => "(JI)V",
+                Some(Kind::Reference) => "(Ljava/lang/Object;I)V",
+                _ => continue, // fractions
+            };
+            let (api, kind) = (api(called), value_kind(of_type));
+            let site = self.site(instr.pc, What::UnitArgument { api, number: at + 1, kind });
+            code = self.tell(operands.load(code, first + at), site, "told", probe)?;
+        }
+        Ok(operands.load_all(code))
     }
 
     /// The mark after it.
@@ -70,7 +110,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         let site = self.site(instr.pc, what);
         let code = match result {
             Some(GivenBack { copy, probe, .. }) => {
-                self.tell(Snippet::new().op(copy), site, "answered", probe)?
+                self.tell(Snippet::new().op(copy), site, "told", probe)?
             }
             None => self.tell(Snippet::new(), site, "mark", "(I)V")?,
         };

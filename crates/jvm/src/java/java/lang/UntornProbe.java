@@ -36,7 +36,7 @@ public final class UntornProbe {
     static long locks;
     /** While positive the owner keeps the token (it runs a class initialiser). */
     static int quiet;
-    /** Set when the owner should not be stopped for a few more events. */
+    /** How many more times the owner should not be stopped. */
     static int spare;
     /** The thread that has the token but is not recorded (it loads a class), and how often it said so. */
     static Thread silent;
@@ -50,6 +50,9 @@ public final class UntornProbe {
     /** The lowest bits of the header of an object, which say whether it is free. */
     private static final long STATE_BITS = 7;
     private static final long FREE = 1;
+
+    /** The JVM makes an error of what an initialiser threw; that takes some events. */
+    private static final int SPARED = 8;
 
     private UntornProbe() {}
 
@@ -223,16 +226,16 @@ public final class UntornProbe {
         if (here()) put(site, 0, 0, 0);
     }
 
-    /** A call that is told as a unit is over, with this result. */
-    public static void answered(int result, int site) {
+    /** An argument of a call that is told as a unit, or its result: the call is over. */
+    public static void told(int result, int site) {
         if (here()) put(site, 0, result, 0);
     }
 
-    public static void answered(long result, int site) {
+    public static void told(long result, int site) {
         if (here()) put(site, 0, result, 0);
     }
 
-    public static void answered(Object result, int site) {
+    public static void told(Object result, int site) {
         if (here()) put(site, 0, System.identityHashCode(result), 0);
     }
 
@@ -262,7 +265,7 @@ public final class UntornProbe {
         if (here()) {
             put(site, 0, 0, 0);
             if (quiet > 0) quiet--;
-            spare = 1;
+            spare = SPARED;
         }
     }
 

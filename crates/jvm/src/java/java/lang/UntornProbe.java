@@ -156,7 +156,7 @@ public final class UntornProbe {
     /**
      * Whether a monitor is of no concern to others: it is entered in silence, free, and nobody ever asked for its identity,
      * as everybody does who enters it otherwise. To give it an identity would shift those of all objects after it, and
-     * which monitors are entered in silence differs: the verifier of old class files loads classes in an order of its own.
+     * which monitors are entered in silence differs: the verifier and the compiler load classes in an order of their own.
      */
     private static boolean isOurs(Object object) {
         if (silent == null || identityBits == 0) return false;

@@ -62,8 +62,6 @@ struct Unit {
     activation: At,
     place: u32,
     label: LabelId,
-    /// What it was called on, if that is known.
-    receiver: Option<Value>,
 }
 
 impl Unit {
@@ -134,15 +132,11 @@ impl Units {
             let frames = &mut open[thread];
             match event.op {
                 Op::Call { method, .. } => {
-                    let receiver = event.value();
                     let place = places
                         .entry((event.site, method))
                         .or_insert_with(|| found.place(tables, event.site, method));
                     match *place {
-                        Some(place) => {
-                            let unit = found.begins(frames, at, thread, place, method);
-                            found.units[unit as usize].receiver = receiver;
-                        }
+                        Some(place) => found.begins(frames, at, thread, place, method),
                         None => frames.push(Frame::Call(at)),
                     }
                     if place.is_some() {
@@ -187,7 +181,7 @@ impl Units {
         thread: usize,
         place: u32,
         label: LabelId,
-    ) -> u32 {
+    ) {
         let index = self.units.len() as u32;
         let around = |frame: &Frame| match frame {
             Frame::Unit(unit) => Some(*unit),
@@ -200,11 +194,9 @@ impl Units {
         let outer = frames.iter().rev().find_map(around);
         // A thread whose first events are missing has no activation: its calls belong to nothing.
         let activation = frames.iter().rev().find_map(called).unwrap_or(at);
-        let receiver = None;
-        self.units.push(Unit { begin: at, end: None, outer, activation, place, label, receiver });
+        self.units.push(Unit { begin: at, end: None, outer, activation, place, label });
         self.by_thread[thread].push(index);
         frames.push(Frame::Unit(index));
-        index
     }
 
     /// The units around an event, the innermost first.
@@ -257,10 +249,6 @@ impl Units {
     fn pair(&self, known: &Compositions, first: u32, second: u32) -> Option<Made> {
         let [one, other] = [first, second].map(|unit| &self.units[unit as usize]);
         if one.activation != other.activation || one.begin >= other.begin {
-            return None;
-        }
-        // What was read from one field twice may be two objects.
-        if one.receiver.zip(other.receiver).is_some_and(|(one, other)| one != other) {
             return None;
         }
         let [from, to] = [first, second].map(|unit| self.place_of(unit));
@@ -437,7 +425,7 @@ mod tests {
         }])
     }
 
-    /// A run, told word by word: `call Queue.isEmpty@3`, `call Queue.isEmpty@3 on 5`, `return 1`, `throw`, `step`.
+    /// A run, told word by word: `call Queue.isEmpty@3`, `return 1`, `throw`, `step`.
     fn run(words: &[&str]) -> (Units, Vec<Event>) {
         let mut tables = Tables::default();
         let mut events = Vec::new();
@@ -448,7 +436,6 @@ mod tests {
             let none = Value(0);
             let (op, site) = match word {
                 "call" => {
-                    let (rest, receiver) = rest.split_once(" on ").unwrap_or((rest, ""));
                     let (name, pc) = rest.split_once('@').unwrap_or((rest, "0"));
                     let method = tables.labels.intern(name);
                     let loc = format!("()V@{pc}");
@@ -456,9 +443,7 @@ mod tests {
                         Site { file: "", line: 1, method: "serve", class: "Desk", loc: &loc };
                     let site = tables.sites.intern(&site);
                     open.push((method, site));
-                    let call = Op::Call { method, known: false, value: none };
-                    let receiver = receiver.parse().map(Value);
-                    (receiver.map_or(call, |receiver| call.with_value(receiver)), site)
+                    (Op::Call { method, known: false, value: none }, site)
                 }
                 "return" | "throw" => {
                     let (method, site) = open.pop().expect("an open call");
@@ -493,15 +478,6 @@ mod tests {
         let one = ["call Desk.serve", "call Queue.isEmpty@3", "return 0", "return"];
         let other = ["call Desk.serve", "call Queue.remove@9", "return 1", "return"];
         assert!(answers(&[one, other].concat()).is_empty());
-    }
-
-    #[test]
-    fn calls_of_two_receivers_are_none() {
-        let ask = ["call Desk.serve", "call Queue.isEmpty@3 on 5", "return 0"];
-        let take = |call: &'static str| [&ask[..], &[call, "return 1", "return"]].concat();
-        assert!(answers(&take("call Queue.remove@9 on 6")).is_empty());
-        assert_eq!(answers(&take("call Queue.remove@9 on 5")).len(), 1);
-        assert_eq!(answers(&take("call Queue.remove@9")).len(), 1);
     }
 
     #[test]

@@ -386,11 +386,11 @@ impl Scheduler {
         };
         let step = Step { thread, events, reason };
         match &mut self.guide {
-            Guide::Nothing => self.ended.extend(held(step, passed, stands_still)),
+            Guide::Nothing => self.ended.extend(recorded(step, passed, stands_still)),
             Guide::Replay(replay) => self.ended.extend(replay.turn_ended(step)),
             Guide::Plan(plan) => {
                 plan.turn_ended(step, why, &self.threads);
-                self.ended.extend(held(step, passed, stands_still));
+                self.ended.extend(recorded(step, passed, stands_still));
             }
         }
         self.turns += 1;
@@ -481,7 +481,7 @@ impl Scheduler {
 /// What is recorded of a turn. Of a thread that is held, the events do not tell where: it may have come by other such places
 /// after the last of them. For each there is a step without events, so that who follows holds it there, too, and lets it
 /// go on to the next. A thread that is held once more where it stands has done nothing.
-fn held(step: Step, passed: u64, stands_still: bool) -> impl Iterator<Item = Step> {
+fn recorded(step: Step, passed: u64, stands_still: bool) -> impl Iterator<Item = Step> {
     let turns = match step.reason {
         Reason::Held if stands_still => 0,
         Reason::Held => 1 + passed,

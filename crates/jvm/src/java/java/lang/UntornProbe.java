@@ -226,17 +226,17 @@ public final class UntornProbe {
         if (here()) put(site, 0, 0, 0);
     }
 
-    /** An argument of a call that is told as a unit, or its result: the call is over. */
-    public static void told(int result, int site) {
-        if (here()) put(site, 0, result, 0);
+    /** An argument of a call that is told as a unit, or what it gave back; the site tells which. */
+    public static void told(int value, int site) {
+        if (here()) put(site, 0, value, 0);
     }
 
-    public static void told(long result, int site) {
-        if (here()) put(site, 0, result, 0);
+    public static void told(long value, int site) {
+        if (here()) put(site, 0, value, 0);
     }
 
-    public static void told(Object result, int site) {
-        if (here()) put(site, 0, System.identityHashCode(result), 0);
+    public static void told(Object value, int site) {
+        if (here()) put(site, 0, System.identityHashCode(value), 0);
     }
 
     /** Before a conditional branch or a switch. */

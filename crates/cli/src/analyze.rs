@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use untorn_check::{Outcome, Violation};
+use untorn_serializability::{Outcome, Violation};
 use untorn_report::model::Report;
 use untorn_report::text::plain;
 use untorn_report::{CheckerVerdict, Note, NoteKind, TraceFacts, TraceReport, Verdict, words};
@@ -78,7 +78,7 @@ fn write_reports(config: &Analyze, traces: Vec<TraceReport>, console: &mut Conso
     Ok(())
 }
 
-const CLEAN: untorn_check::Verdict = untorn_check::Verdict::Serializable;
+const CLEAN: untorn_serializability::Verdict = untorn_serializability::Verdict::Serializable;
 
 /// The passes over one trace.
 struct Session<'a> {
@@ -143,7 +143,7 @@ impl<'a> Session<'a> {
     fn is_decided(&self, outcomes: &[(CheckerName, Outcome)]) -> Result<()> {
         let undecided = outcomes.iter().find(|(name, outcome)| {
             let is_exact = !matches!(name, CheckerName::Atomizer | CheckerName::Eraser);
-            is_exact && outcome.verdict == untorn_check::Verdict::Undecided
+            is_exact && outcome.verdict == untorn_serializability::Verdict::Undecided
         });
         let Some((name, _)) = undecided else { return Ok(()) };
         let (name, file) = (checkers::word(*name), self.input.name());
@@ -255,7 +255,7 @@ fn violations(outcomes: &[(CheckerName, Outcome)]) -> &[Violation] {
 fn agree(outcomes: &[(CheckerName, Outcome)]) -> Result<()> {
     let exact: Vec<_> = outcomes
         .iter()
-        .filter(|(_, outcome)| outcome.verdict != untorn_check::Verdict::Undecided)
+        .filter(|(_, outcome)| outcome.verdict != untorn_serializability::Verdict::Undecided)
         .collect();
     let all_alike = exact
         .windows(2)

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use untorn_chase::{Chase, ChaseError, Ended, News, Outcome};
+use untorn_explore::{Chase, ChaseError, Ended, News, Outcome};
 use untorn_jvm::config::ScopeConfig;
 use untorn_predict::candidates::Sources;
 use untorn_report::model::{CheckFacts, Report, Setting, Unreached};

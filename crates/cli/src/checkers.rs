@@ -2,13 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use untorn_check::aerodrome::AeroDrome;
-use untorn_check::atomizer::Atomizer;
-use untorn_check::eraser::Eraser;
-use untorn_check::fast::Fast;
-use untorn_check::two_pass::{Filtered, SccFilter, Suspects};
-use untorn_check::velodrome::Velodrome;
-use untorn_check::{Checker, Outcome};
+use untorn_serializability::aerodrome::AeroDrome;
+use untorn_serializability::atomizer::Atomizer;
+use untorn_serializability::eraser::Eraser;
+use untorn_serializability::fast::Fast;
+use untorn_serializability::two_pass::{Filtered, SccFilter, Suspects};
+use untorn_serializability::velodrome::Velodrome;
+use untorn_serializability::{Checker, Outcome};
 use untorn_trace::{Event, EventIdx};
 
 use crate::args::CheckerName;

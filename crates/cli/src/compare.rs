@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
-use untorn_chase::{Chase, Key, News, Outcome};
+use untorn_explore::{Chase, Key, News, Outcome};
 use untorn_predict::Origin;
 use untorn_report::words::number;
 

@@ -7,7 +7,7 @@ mod show;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use untorn_compose::{Archives, ComposeError, Jdk, Options, Origin, analyze};
+use untorn_compositions::{Archives, ComposeError, Jdk, Options, Origin, analyze};
 
 use crate::args::{ComposeArgs, SignName};
 use crate::console::{Color, Console, Volume};

@@ -210,8 +210,8 @@ impl Record {
 /// Where the policy is to hold threads, judging by an earlier trace.
 fn marks(policy: PolicyName, trace: Option<&Path>) -> Result<Option<String>> {
     let find = match policy {
-        PolicyName::Atomfuzzer => untorn_chase::marks::second_acquisitions,
-        PolicyName::Adversarial => untorn_chase::marks::suspicious,
+        PolicyName::Atomfuzzer => untorn_explore::marks::second_acquisitions,
+        PolicyName::Adversarial => untorn_explore::marks::suspicious,
         _ if trace.is_some() => {
             return Err(Failure::input("--marks goes with --policy atomfuzzer or adversarial"));
         }
@@ -221,7 +221,7 @@ fn marks(policy: PolicyName, trace: Option<&Path>) -> Result<Option<String>> {
         return Err(Failure::input("this policy has to know the program from an earlier run")
             .way_out("record it once as it is, then add --marks run.utr and another --output"));
     };
-    let marks = untorn_chase::marks::of_trace(trace, find)
+    let marks = untorn_explore::marks::of_trace(trace, find)
         .map_err(|error| Failure::input(error.to_string()))?;
     if marks.marks.is_empty() {
         return Err(Failure::input(format!(
@@ -282,7 +282,7 @@ const MOST_JOBS: usize = 256;
 /// What `untorn check` is to do.
 #[derive(Debug)]
 pub struct Check {
-    pub options: untorn_chase::Options,
+    pub options: untorn_explore::Options,
     pub out: PathBuf,
     /// Where sources are looked for.
     pub sources: Vec<PathBuf>,
@@ -300,7 +300,7 @@ impl Check {
         let program = Program::new(args.program)?;
         let blocks = Blocks::new(Vec::new(), args.not_atomic)?;
         let blocks_of = if args.all_methods { BlocksName::Declared } else { args.blocks };
-        let mut options = untorn_chase::Options {
+        let mut options = untorn_explore::Options {
             time: duration(&args.time)?,
             runs: args.runs.max(1),
             per_candidate: args.per_candidate,
@@ -313,7 +313,7 @@ impl Check {
             most_events: args.events.max(1),
             strategy: crate::methods::together(&args.with)?,
             not_atomic: blocks.not_atomic,
-            ..untorn_chase::Options::default()
+            ..untorn_explore::Options::default()
         };
         initial_seed(&mut options, args.seed);
         let volume = Volume::of(args.quiet, args.verbose);
@@ -341,11 +341,11 @@ impl Check {
 }
 
 /// `2/8`: the second of eight.
-fn shard(text: &str) -> Result<untorn_chase::Shard> {
+fn shard(text: &str) -> Result<untorn_explore::Shard> {
     let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
     match parts {
         Some((index, count)) if (1..=count).contains(&index) => {
-            Ok(untorn_chase::Shard { index: index - 1, count })
+            Ok(untorn_explore::Shard { index: index - 1, count })
         }
         _ => Err(Failure::input(format!("'{text}' is not a part of the work"))
             .way_out("write 1/8, 2/8 and so on up to 8/8")),
@@ -360,9 +360,9 @@ pub fn sources_of(blocks: BlocksName) -> Sources {
 }
 
 /// Moves the seeds of the runs to start with.
-pub fn initial_seed(options: &mut untorn_chase::Options, by: u64) {
+pub fn initial_seed(options: &mut untorn_explore::Options, by: u64) {
     for how in &mut options.initial {
-        if let untorn_chase::How::Policy { seed, .. } = how {
+        if let untorn_explore::How::Policy { seed, .. } = how {
             *seed = seed.wrapping_add(by);
         }
     }

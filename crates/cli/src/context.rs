@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
-use untorn_check::{Block, Step, Violation, Why};
+use untorn_serializability::{Block, Step, Violation, Why};
 use untorn_trace::{Event, EventIdx, LockId, Op, ThreadId, VarId};
 
 /// Operations kept around one cycle; more would not be a picture any more.
@@ -198,8 +198,8 @@ impl Targets {
 
 #[cfg(test)]
 mod tests {
-    use untorn_check::velodrome::Velodrome;
-    use untorn_check::{Checker, Outcome};
+    use untorn_serializability::velodrome::Velodrome;
+    use untorn_serializability::{Checker, Outcome};
     use untorn_testkit::script;
 
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use untorn_check::{Block, Outcome, Step, Verdict, Violation, Warning, Why};
+use untorn_serializability::{Block, Outcome, Step, Verdict, Violation, Warning, Why};
 use untorn_report as report;
 use untorn_report::model::{Evidence, Report};
 use untorn_report::{Alarm, CheckerVerdict, Finding, Operation};

@@ -1,6 +1,6 @@
 //! The ways to look for violations, by name.
 
-use untorn_chase::{Judge, Planning, Strategy, Undirected};
+use untorn_explore::{Judge, Planning, Strategy, Undirected};
 
 use crate::args::StrategyName;
 use crate::exit::{Failure, Result};

@@ -10,7 +10,7 @@ mod subject;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use untorn_check::block_filter::BlockFilter;
+use untorn_serializability::block_filter::BlockFilter;
 use untorn_predict::candidates::{self, Found, Limits, Objects};
 use untorn_predict::simulation::Knowledge;
 use untorn_predict::{BlockId, Facts, History, Origin};

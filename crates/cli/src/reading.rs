@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use untorn_check::block_filter::BlockFilter;
+use untorn_serializability::block_filter::BlockFilter;
 use untorn_report::text::plain;
 use untorn_report::words;
 use untorn_trace::formats::utr;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use untorn_chase::{Only, Outcome};
+use untorn_explore::{Only, Outcome};
 use untorn_jvm::choose::Which;
 use untorn_jvm::config::ScopeConfig;
 use untorn_report::model::{Evidence, Finding, Report, Setting};
@@ -78,7 +78,7 @@ fn check_of(args: VerifyArgs, report: &Report, evidence: &Evidence) -> Result<Ch
     let field =
         if evidence.origin == "declared" { String::new() } else { evidence.variable.clone() };
     let blocks = if declared { BlocksName::Declared } else { BlocksName::All };
-    let mut options = untorn_chase::Options {
+    let mut options = untorn_explore::Options {
         time: duration(&args.time)?,
         runs: args.runs.max(1),
         per_candidate: args.per_candidate,
@@ -88,7 +88,7 @@ fn check_of(args: VerifyArgs, report: &Report, evidence: &Evidence) -> Result<Ch
         all_methods,
         minimise: 0,
         only: Some(Only { block: evidence.block.clone(), field }),
-        ..untorn_chase::Options::default()
+        ..untorn_explore::Options::default()
     };
     initial_seed(&mut options, args.seed);
     Ok(Check {

@@ -1,6 +1,6 @@
 //! The brute-force conflict oracle and the witness validator.
 //!
-//! Written from the definition at the head of `untorn-check` and from nothing else: every pair of
+//! Written from the definition at the head of `untorn-serializability` and from nothing else: every pair of
 //! events is compared, reachability is kept closed by force. Quadratic to cubic, and obviously
 //! right: where a checker and this file differ, the checker is wrong.
 

@@ -1,6 +1,6 @@
 //! From a run that got stuck to the finding that reports show.
 
-use untorn_chase::{Deadlock, Mark, Waiting};
+use untorn_explore::{Deadlock, Mark, Waiting};
 use untorn_report::model::{Block, Evidence, Finding, SceneStep, Transaction};
 use untorn_report::words::count;
 use untorn_report::{Operation, operation};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::Value;
-use untorn_chase::{Ended, Followed, How, Ran, Runner, RunnerError};
+use untorn_explore::{Ended, Followed, How, Ran, Runner, RunnerError};
 use untorn_jvm::config::Config;
 use untorn_jvm::launch::{Launch, Start};
 use untorn_jvm::{DEADLOCK_EXIT, NO_TEST_EXIT, SCHEDULE};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use untorn_chase::{
+use untorn_explore::{
     CallMade, Composed, Composition, Effect, Finding, How, News, Outcome, Surprise, Unreached,
     Unsearched, Values,
 };

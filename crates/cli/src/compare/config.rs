@@ -21,7 +21,7 @@ pub struct Compare {
     pub color: Color,
     pub volume: Volume,
     pub program: Program,
-    pub options: untorn_chase::Options,
+    pub options: untorn_explore::Options,
     scope: ScopeConfig,
 }
 
@@ -35,7 +35,7 @@ impl Compare {
                 methods.push(name);
             }
         }
-        let mut options = untorn_chase::Options {
+        let mut options = untorn_explore::Options {
             time: duration(&args.time)?,
             // Time is the measure here.
             runs: u32::MAX,
@@ -44,7 +44,7 @@ impl Compare {
             // Finding is compared, not what comes after it.
             minimise: 0,
             not_atomic: args.not_atomic,
-            ..untorn_chase::Options::default()
+            ..untorn_explore::Options::default()
         };
         initial_seed(&mut options, args.seed);
         let machine = args.json.as_deref().is_some_and(is_dash);
@@ -65,7 +65,7 @@ impl Compare {
     pub fn check(&self, name: StrategyName, out: &Path) -> Check {
         let strategy = methods::strategy(name);
         Check {
-            options: untorn_chase::Options { strategy, ..self.options.clone() },
+            options: untorn_explore::Options { strategy, ..self.options.clone() },
             out: out.to_owned(),
             sources: source_roots(Vec::new()),
             scope: self.scope.clone(),

@@ -1,7 +1,7 @@
 //! Everything as JSON. The format is described in docs/compose.md.
 
 use serde_json::{Value, json};
-use untorn_compose::{Finding, Kind, Report};
+use untorn_compositions::{Finding, Kind, Report};
 
 /// Raised when a reader of the old format would misunderstand the new.
 const VERSION: u32 = 1;

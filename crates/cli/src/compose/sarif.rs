@@ -1,7 +1,7 @@
 //! Everything as SARIF 2.1.0: a result a composition, the first call as its place.
 
 use serde_json::{Value, json};
-use untorn_compose::{CallSite, Finding, Report, Symptom};
+use untorn_compositions::{CallSite, Finding, Report, Symptom};
 use untorn_report::text::plain;
 
 const SCHEMA: &str =

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use untorn_compose::{Finding, Kind, Report, Step, Symptom};
+use untorn_compositions::{Finding, Kind, Report, Step, Symptom};
 use untorn_report::terminal::paint;
 use untorn_report::text::{plain, wrap};
 use untorn_report::words::{call_name, count, number};

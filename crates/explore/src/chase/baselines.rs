@@ -1,0 +1,111 @@
+//! The methods that the loop is compared with, made of the same parts: the same runs, the same search for
+//! instances, the same judgement.
+
+use std::collections::BTreeSet;
+
+use untorn_serializability::two_pass::{Filtered, SccFilter};
+use untorn_serializability::velodrome::Velodrome;
+use untorn_serializability::{Checker, Outcome};
+use untorn_schedule::Marks;
+use untorn_trace::EventIdx;
+
+use super::{Chase, ChaseError, Request};
+use crate::evidence::Run;
+use crate::marks;
+use crate::runner::How;
+use crate::strategy::{Judge, Undirected};
+
+impl Chase<'_> {
+    /// One directed run for each candidate of the first run.
+    pub(super) fn try_each_once(&mut self) -> Result<(), ChaseError> {
+        self.options.per_candidate = 1;
+        self.options.initial.truncate(1);
+        for how in self.options.initial.clone() {
+            self.make_runs(vec![Request::undirected(how)])?;
+        }
+        while !self.is_over() {
+            let Some(target) = self.next_target(&BTreeSet::new()) else { break };
+            if let Some(request) = self.directed(target) {
+                self.make_runs(vec![request])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs that nobody directs, until the budget ends. Two of the policies have to see a run first.
+    pub(super) fn wander(&mut self, policies: &[Undirected]) -> Result<(), ChaseError> {
+        let first_seed = match self.options.initial.first() {
+            Some(How::Policy { seed, .. }) => *seed,
+            _ => 0,
+        };
+        let needs_marks = |policy: &Undirected| {
+            matches!(policy, Undirected::AtomFuzzer | Undirected::Adversarial)
+        };
+        let blind = policies.is_empty() || policies.iter().any(needs_marks);
+        if blind && !self.is_over() {
+            let first = by_policy("run-to-block", first_seed);
+            self.make_runs(vec![Request::undirected(first)])?;
+        }
+        let mut turn = 0;
+        while !self.is_over() && !policies.is_empty() {
+            let policy = policies[turn % policies.len()];
+            // Every policy has the seeds from 1 on.
+            let seed = first_seed + 1 + (turn / policies.len()) as u64;
+            turn += 1;
+            let how = self.undirected(policy, seed);
+            self.make_runs(vec![Request::undirected(how)])?;
+        }
+        Ok(())
+    }
+
+    fn undirected(&self, policy: Undirected, seed: u64) -> How {
+        let last = self.kept.iter().flatten().next_back();
+        let held = |find: fn(&Run) -> Marks| {
+            // What any run showed that is still in memory; the first one stays.
+            let mut all = Marks::default();
+            for mark in self.kept.iter().flatten().flat_map(|run| find(run).marks) {
+                if !all.marks.contains(&mark) {
+                    all.marks.push(mark);
+                }
+            }
+            How::Marked { name: policy.name().to_owned(), seed, marks: all }
+        };
+        match policy {
+            Undirected::AtomFuzzer => held(marks::second_acquisitions),
+            Undirected::Adversarial => held(marks::suspicious),
+            // PCT wants to know how long a run is.
+            Undirected::Pct => match last {
+                Some(run) => by_policy(&format!("pct:3:{}", run.history.len().max(1)), seed),
+                None => by_policy("pct", seed),
+            },
+            _ => by_policy(policy.name(), seed),
+        }
+    }
+
+    /// The names of the declared blocks that a checker refutes in this run; `None` if none was asked for.
+    pub(super) fn refuted(&self, run: &Run) -> Option<BTreeSet<String>> {
+        let events = run.history.events();
+        let outcome: Outcome = match self.options.strategy.judge() {
+            Judge::Instances => return None,
+            Judge::Velodrome => {
+                let mut checker = Velodrome::new();
+                let _ = checker.events(EventIdx(0), events);
+                checker.finish()
+            }
+            Judge::TwoPass => {
+                let mut filter = SccFilter::new();
+                let _ = filter.events(EventIdx(0), events);
+                let mut checker = Filtered::new(Velodrome::new(), filter.suspects());
+                let _ = checker.events(EventIdx(0), events);
+                checker.finish()
+            }
+        };
+        let blocks = outcome.violations.iter().flat_map(|violation| &violation.refuted);
+        let names = blocks.filter_map(|block| run.tables.labels.get(block.label));
+        Some(names.map(str::to_owned).collect())
+    }
+}
+
+fn by_policy(name: &str, seed: u64) -> How {
+    How::Policy { name: name.to_owned(), seed, quantum: 1_000_000 }
+}

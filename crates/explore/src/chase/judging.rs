@@ -1,0 +1,235 @@
+//! What happened in a run, and whether it is a violation.
+
+use untorn_predict::Origin;
+
+use super::{Chase, Deadlock, Finding, News};
+use crate::effects::Effect;
+use crate::evidence::Run;
+use crate::instance::{Accesses, Instance};
+use crate::runner::Ended;
+use crate::steer;
+use crate::stuck::Stuck;
+use crate::target::{Key, Shape, Unreached};
+use crate::units::{Answer, Told};
+use crate::judge::{
+    CallMade, Composed, Harm, Judged, Surprise, is_meant, judge, may_be_violation,
+};
+
+/// A target that happened so often without harm is not judged in every run.
+const OFTEN_HARMLESS: u32 = 12;
+
+/// Different deadlocks that are kept.
+const MOST_DEADLOCKS: usize = 32;
+
+impl Chase<'_> {
+    /// Looks for instances of all targets. Says whether the trace is evidence.
+    pub(super) fn look(&mut self, run: &Run, made_for: Option<usize>) -> bool {
+        let accesses = Accesses::new(run, self.targets.iter().map(|target| &target.key));
+        let refuted = self.refuted(run);
+        let (effects, deadline) = (self.normal.compare(&run.ran), self.deadline());
+        let (mut is_evidence, mut is_normal) = (false, true);
+        let mut explained = false;
+        for index in self.composed_first() {
+            let key = self.targets[index].key.clone();
+            let counts = refuted.as_ref().is_none_or(|refuted| {
+                key.origin == Origin::Declared && refuted.contains(&key.block)
+            });
+            if !counts || !self.is_worth_judging(index, made_for) {
+                continue;
+            }
+            // The run that was on its way when time ended is judged for what it was made for.
+            if deadline.is_over() && made_for != Some(index) {
+                self.targets[index].is_cut = true;
+                is_normal = false;
+                continue;
+            }
+            let Some(instance) = accesses.find(&key) else { continue };
+            if is_meant(run, &key, &instance) && self.adds_nothing(&key, &effects) {
+                (is_normal, self.targets[index].done) = (false, true);
+                continue;
+            }
+            let mut harm = self.harm(run, &key, &instance, &effects);
+            if explained && harm.composed.is_none() {
+                // What is visible comes of calls that were torn; nothing else has to be suspected of it.
+                harm.effects = &[];
+            }
+            let judged = may_be_violation(run, &key, &instance, &harm)
+                .then(|| judge(run, &key, &instance, &harm))
+                .filter(|judged| judged.is_violation(&key));
+            let Some(judged) = judged else {
+                self.targets[index].harmless += 1;
+                self.targets[index].last = Some(Unreached::Harmless);
+                continue;
+            };
+            is_normal = false;
+            explained |= judged.composed.is_some() && !judged.is_doubtful;
+            self.targets[index].done = true;
+            if self.is_other_side(&key, &judged, run) {
+                continue;
+            }
+            let is_doubtful = judged.is_doubtful;
+            let found = self.finding(run, key, judged, &instance);
+            is_evidence |= match is_doubtful {
+                true => self.doubt(found, index, run, &instance),
+                false => self.report(found),
+            };
+        }
+        if is_normal {
+            self.normal.learn(&run.ran);
+        }
+        is_evidence
+    }
+
+    /// All targets, those made by calls that look meant to be one step first.
+    fn composed_first(&self) -> Vec<usize> {
+        let mut all: Vec<usize> = (0..self.targets.len()).collect();
+        all.sort_by_key(|&index| !self.targets[index].is_composed);
+        all
+    }
+
+    /// What may be held against an instance.
+    pub(super) fn harm<'e>(
+        &self,
+        run: &Run,
+        key: &Key,
+        instance: &Instance,
+        effects: &'e [Effect],
+    ) -> Harm<'e> {
+        let is_inferred = key.origin == Origin::Inferred;
+        let composed = is_inferred.then(|| self.composed(run, instance)).flatten();
+        Harm { effects, composed }
+    }
+
+    /// The composition that an instance tears.
+    fn composed(&self, run: &Run, instance: &Instance) -> Option<Composed> {
+        let known = &self.options.compositions;
+        let made = run.composition(instance.own)?;
+        let answers = run.units.answers(known, &made);
+        let usual = answers.and_then(|[first, _]| self.answers.get(&(made.id, first)));
+        let surprise = answers.zip(usual).and_then(|([after, said], usual)| {
+            let is_new = !usual.contains(&said);
+            let usual = usual.first().copied().filter(|_| is_new)?;
+            Some(Surprise { after, said, usual })
+        });
+        let thread = run.history.event(instance.own[0]).thread;
+        let [first, second] = run.units.calls(known, &made, thread, instance.own);
+        let between = instance.other[0];
+        let other = run.history.event(between).thread;
+        let between = run.units.call_around(known, &made, other, between);
+        let call = |told: Told| {
+            let event = run.history.event(told.begin);
+            let answer = told.answer.filter(|&answer| answer != Answer::Done);
+            CallMade { thread: event.thread, api: told.label, site: event.site, answer }
+        };
+        let calls = [Some(first), between, Some(second)].into_iter().flatten().map(call).collect();
+        let is_exact = run.units.makes(&made, instance.own) == [true; 2];
+        Some(Composed { id: made.id, calls, is_exact, surprise })
+    }
+
+    /// Whether a violation has been proved as well as this run could prove it: then one more is counted, and not judged.
+    fn adds_nothing(&mut self, key: &Key, effects: &[Effect]) -> bool {
+        let most = Judged::most_weight(effects);
+        let is_one = matches!(key.shape, Shape::One(_));
+        let mut findings = self.outcome.findings.iter_mut().filter(|_| is_one);
+        let known = findings.find(|found| found.key.concern() == key.concern());
+        let Some(found) = known.filter(|found| found.judged.weight() >= most) else { return false };
+        found.alike += 1;
+        true
+    }
+
+    /// Two blocks that access two variables tear each other: one finding says it all.
+    fn is_other_side(&self, key: &Key, judged: &Judged, run: &Run) -> bool {
+        let tears = judged.intruder.and_then(|label| run.tables.labels.get(label));
+        let swapped = |found: &Finding| {
+            Some(found.key.block.as_str()) == tears && found.intruder().as_ref() == Some(&key.block)
+        };
+        matches!(key.shape, Shape::Two { .. }) && self.outcome.findings.iter().any(swapped)
+    }
+
+    /// Judging costs as much as the trace is long. What did no harm often enough is left alone in runs that were
+    /// made for something else, and so are two variables of a block that is known to be torn.
+    fn is_worth_judging(&self, index: usize, made_for: Option<usize>) -> bool {
+        let target = &self.targets[index];
+        let is_known = |found: &Finding| target.key.is_covered_by(&found.key);
+        let is_covered = matches!(target.key.shape, Shape::Two { .. })
+            && self.outcome.findings.iter().any(is_known);
+        let is_stale = target.harmless >= OFTEN_HARMLESS && made_for != Some(index);
+        !target.done && !is_covered && !is_stale
+    }
+
+    /// A finding that has no number yet.
+    fn finding(&self, run: &Run, key: Key, judged: Judged, instance: &Instance) -> Finding {
+        Finding {
+            number: 0,
+            key,
+            judged,
+            run: run.number,
+            trace: run.trace.clone(),
+            tables: run.tables.clone(),
+            alike: 0,
+            after: self.begin.elapsed(),
+            preemptions: run.ran.preemptions,
+            recipes: steer::recipes(run, instance),
+        }
+    }
+
+    /// Adds a finding, or makes a known one of the same concern better. Says whether the trace is
+    /// needed for it.
+    pub(super) fn report(&mut self, mut found: Finding) -> bool {
+        if self.options.all_methods && found.key.origin == Origin::Declared {
+            self.outcome.refuted.insert(found.key.block.clone());
+        }
+        found.number = self.outcome.next_number();
+        let findings = &mut self.outcome.findings;
+        let is_same = |known: &Finding| known.key.concern() == found.key.concern();
+        let Some(known) = findings.iter_mut().find(|known| is_same(known)) else {
+            (self.watch)(News::Found(&found));
+            findings.push(found);
+            return true;
+        };
+        known.alike += 1;
+        if known.judged.weight() >= found.judged.weight() {
+            return false;
+        }
+        (found.number, found.alike) = (known.number, known.alike);
+        // Told again only if it is now proved and was not; the report has the better one anyway.
+        if !known.judged.is_proved() {
+            (self.watch)(News::Found(&found));
+        }
+        *known = found;
+        true
+    }
+
+    /// A deadlock is no torn block, but nobody who sees one wants it kept from him. Says whether the trace is
+    /// to be kept: one shows what is wrong, however often it happens.
+    pub(super) fn note_deadlock(&mut self, run: &Run) -> bool {
+        if run.ran.ended != Ended::Deadlock {
+            return false;
+        }
+        self.outcome.deadlocks += 1;
+        let stuck = Stuck::read(&run.trace).unwrap_or_default();
+        let signature = stuck.signature(&run.tables);
+        let all = &mut self.outcome.deadlocked;
+        if let Some(known) = all.iter_mut().find(|known| known.signature == signature) {
+            known.alike += 1;
+            return false;
+        }
+        if all.len() >= MOST_DEADLOCKS {
+            return false;
+        }
+        let found = Deadlock {
+            number: self.outcome.next_number(),
+            run: run.number,
+            trace: run.trace.clone(),
+            tables: run.tables.clone(),
+            stuck,
+            signature,
+            alike: 0,
+            after: self.begin.elapsed(),
+            preemptions: run.ran.preemptions,
+        };
+        (self.watch)(News::Deadlocked(&found));
+        self.outcome.deadlocked.push(found);
+        true
+    }
+}

@@ -1,0 +1,128 @@
+//! Looks for a simpler schedule of what was found: fewer switches that nothing but the scheduler wanted.
+//!
+//! **Paper:** Zeller, Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, IEEE Transactions on
+//! Software Engineering 28(2), 2002: delta debugging.
+//!
+//! **What we changed, and why.**
+//! * What is left out are steps of a plan, not parts of an input: between the steps every thread runs until it
+//!   blocks, so fewer steps are fewer switches.
+//! * The accesses of the finding alone are tried first. Nearly always they are enough, and one run is all it
+//!   takes.
+//!
+//! **Promise:** a schedule is taken only if its run shows the same finding with at least the same proof, and with fewer
+//! preemptions. The budget ends the search; what it has then is not always the simplest.
+
+use std::sync::atomic::Ordering;
+
+use untorn_schedule::{Plan, PlanStep};
+
+use super::learning::forget;
+use super::{Chase, ChaseError, Finding, News};
+use crate::evidence::Run;
+use crate::instance::Accesses;
+use crate::runner::How;
+use crate::judge::{Judged, judge};
+
+/// One switch away from a block, one back if the other thread does not end by itself, and one because somebody had to
+/// be first: hardly anything is simpler.
+const FEWEST: u64 = 3;
+
+impl Chase<'_> {
+    pub(super) fn could_be_simpler(&self) -> bool {
+        self.options.minimise > 0 && self.outcome.findings.iter().any(is_complicated)
+    }
+
+    /// Replaces the runs of findings by simpler ones.
+    pub(super) fn minimise(&mut self) -> Result<(), ChaseError> {
+        for index in 0..self.outcome.findings.len() {
+            let mut budget = self.options.minimise;
+            let recipes = self.outcome.findings[index].recipes.clone();
+            for recipe in recipes {
+                if self.shows(index, &recipe, &mut budget)? {
+                    self.reduce(index, recipe.steps, &mut budget)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Delta debugging: leaves out ever smaller parts of the steps as long as the rest does.
+    fn reduce(
+        &mut self,
+        index: usize,
+        mut steps: Vec<PlanStep>,
+        budget: &mut u32,
+    ) -> Result<(), ChaseError> {
+        let mut parts = 2;
+        while steps.len() > 1 && *budget > 0 {
+            let size = steps.len().div_ceil(parts);
+            let mut enough = None;
+            for from in (0..steps.len()).step_by(size) {
+                let mut rest = steps.clone();
+                rest.drain(from..(from + size).min(steps.len()));
+                if self.shows(index, &Plan { steps: rest.clone() }, budget)? {
+                    enough = Some(rest);
+                    break;
+                }
+            }
+            match enough {
+                Some(rest) => (steps, parts) = (rest, (parts - 1).max(2)),
+                None if size == 1 => return Ok(()),
+                None => parts = (parts * 2).min(steps.len()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes one run; says whether it shows the finding, and with no more preemptions. One with fewer is taken.
+    fn shows(&mut self, index: usize, plan: &Plan, budget: &mut u32) -> Result<bool, ChaseError> {
+        let is_over =
+            self.begin.elapsed() >= self.options.time || self.stop.load(Ordering::Relaxed);
+        let found = &self.outcome.findings[index];
+        if *budget == 0 || is_over || !is_complicated(found) {
+            return Ok(false);
+        }
+        *budget -= 1;
+        let number = self.outcome.runs + 1;
+        (self.watch)(News::Simplifying { number, finding: found });
+        let (how, trace) = (How::Plan(plan.clone()), self.trace_of(number));
+        // A run that fails shows nothing; that the program can be run is known by now.
+        let Some(Ok(ran)) = self.runner.run_all(&[(how.clone(), trace.clone())]).pop() else {
+            return Ok(false);
+        };
+        self.outcome.runs = number;
+        let run = self.load(how, ran, &trace)?;
+        self.outcome.events += run.history.len() as u64;
+        let before = self.outcome.findings[index].preemptions;
+        let judged = self.judged_again(index, &run).filter(|_| run.ran.preemptions <= before);
+        let is_shown = judged.is_some();
+        match judged {
+            Some(judged) if run.ran.preemptions < before => self.replace(index, run, judged),
+            _ => forget(&trace),
+        }
+        Ok(is_shown)
+    }
+
+    /// The judgement of the same finding in another run, if that proves as much.
+    fn judged_again(&self, index: usize, run: &Run) -> Option<Judged> {
+        let found = &self.outcome.findings[index];
+        let instance = Accesses::new(run, std::iter::once(&found.key)).find(&found.key)?;
+        let effects = self.normal.compare(&run.ran);
+        let harm = self.harm(run, &found.key, &instance, &effects);
+        let judged = judge(run, &found.key, &instance, &harm);
+        let proves = judged.is_violation(&found.key) && judged.weight() >= found.judged.weight();
+        proves.then_some(judged)
+    }
+
+    fn replace(&mut self, index: usize, run: Run, judged: Judged) {
+        let found = &mut self.outcome.findings[index];
+        let old = std::mem::replace(&mut found.trace, run.trace);
+        (found.judged, found.run, found.tables) = (judged, run.number, run.tables);
+        found.preemptions = run.ran.preemptions;
+        self.forget_unneeded(&old);
+    }
+}
+
+fn is_complicated(found: &Finding) -> bool {
+    found.preemptions.is_some_and(|preemptions| preemptions > FEWEST)
+}

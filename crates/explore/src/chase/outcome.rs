@@ -1,0 +1,156 @@
+//! What comes of a chase.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use untorn_schedule::Plan;
+
+use crate::compositions::CompositionId;
+use crate::evidence::{EvidenceError, Run};
+use crate::runner::RunnerError;
+use crate::stuck::Stuck;
+use crate::target::{Key, Unreached};
+use crate::judge::Judged;
+
+/// What happens, for who watches.
+#[derive(Debug)]
+pub enum News<'a> {
+    /// A run is about to begin, for this target.
+    Running {
+        number: u32,
+        target: Option<&'a Key>,
+        open: usize,
+    },
+    Ran {
+        run: &'a Run,
+        new: usize,
+    },
+    Found(&'a Finding),
+    Deadlocked(&'a Deadlock),
+    /// A run is about to begin that may show a finding in a simpler way.
+    Simplifying {
+        number: u32,
+        finding: &'a Finding,
+    },
+}
+
+/// A violation that happened.
+#[derive(Debug)]
+pub struct Finding {
+    /// Counted from 1 in the order of discovery, together with deadlocks.
+    pub number: u32,
+    pub key: Key,
+    pub judged: Judged,
+    /// The run that shows it.
+    pub run: u32,
+    pub trace: PathBuf,
+    pub tables: untorn_trace::Tables,
+    /// Other candidates of the same block and field that happened, too.
+    pub alike: u32,
+    /// How long it took to find.
+    pub after: Duration,
+    /// How often a thread that could go on was stopped in that run, if the front end tells.
+    pub preemptions: Option<u64>,
+    /// Ways to make it happen again, the simplest first.
+    pub(crate) recipes: Vec<Plan>,
+}
+
+impl Finding {
+    /// The name of the block that tears the other one, if it is one.
+    pub(crate) fn intruder(&self) -> Option<String> {
+        let block = self.judged.intruder?;
+        self.tables.labels.get(block).map(str::to_owned)
+    }
+}
+
+/// A way in which runs got stuck.
+#[derive(Debug)]
+pub struct Deadlock {
+    /// Counted together with findings.
+    pub number: u32,
+    /// The first run that shows it.
+    pub run: u32,
+    pub trace: PathBuf,
+    pub tables: untorn_trace::Tables,
+    pub stuck: Stuck,
+    pub(crate) signature: Vec<String>,
+    /// Later runs that got stuck in the same way.
+    pub alike: u32,
+    pub after: Duration,
+    pub preemptions: Option<u64>,
+}
+
+/// What of the runs nobody looked at for candidates, because time was over or it was too much.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Unsearched {
+    /// Runs that ended when time was over.
+    pub runs: u32,
+    /// Shared variables.
+    pub variables: u64,
+    /// Accesses of two variables of one object.
+    pub accesses: u64,
+    /// Combinations of places.
+    pub combinations: u64,
+}
+
+impl std::ops::AddAssign for Unsearched {
+    fn add_assign(&mut self, other: Self) {
+        self.runs += other.runs;
+        self.variables += other.variables;
+        self.accesses += other.accesses;
+        self.combinations += other.combinations;
+    }
+}
+
+/// All that came of a chase.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub findings: Vec<Finding>,
+    /// Candidates that were not reached, and why; harmless ones are counted apart.
+    pub unreached: Vec<(Key, Unreached)>,
+    pub harmless: u64,
+    /// Candidates whose block is the body of a thread or a task: not chased.
+    pub bodies: u64,
+    /// Candidates in all, and those proved infeasible.
+    pub candidates: u64,
+    pub infeasible: u64,
+    pub runs: u32,
+    pub directed: u32,
+    pub events: u64,
+    pub left_out: u64,
+    pub unsearched: Unsearched,
+    /// Most threads seen in a run.
+    pub threads: usize,
+    /// Runs that ended in a deadlock, and the different ways in which they did.
+    pub deadlocks: u32,
+    pub deadlocked: Vec<Deadlock>,
+    /// Runs that did not end by themselves.
+    pub timed_out: u32,
+    /// What the front end could not see, in words.
+    pub unseen: BTreeSet<String>,
+    /// Whether the block that alone was to be chased occurred at all.
+    pub is_seen: bool,
+    /// Methods that were refuted while every one was said to be atomic.
+    pub refuted: BTreeSet<String>,
+    /// Compositions whose calls were both made in one go of their method.
+    pub compositions_made: BTreeSet<CompositionId>,
+    /// Ended by the user.
+    pub interrupted: bool,
+    pub time: Duration,
+}
+
+impl Outcome {
+    /// The number of what is found next.
+    pub(crate) fn next_number(&self) -> u32 {
+        (self.findings.len() + self.deadlocked.len()) as u32 + 1
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ChaseError {
+    #[error(transparent)]
+    Runner(#[from] RunnerError),
+    #[error(transparent)]
+    Evidence(#[from] EvidenceError),
+}

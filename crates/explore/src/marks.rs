@@ -1,0 +1,119 @@
+//! Where the policies that hold threads are to hold them, judging by a run that was made before.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use untorn_serializability::atomizer::Atomizer;
+use untorn_serializability::{Checker, Warning};
+use untorn_predict::candidates::Sources;
+use untorn_predict::{At, BlockId, Deadline, Facts, History};
+use untorn_schedule::{Marks, Role};
+use untorn_trace::{EventIdx, LockId, Op, SiteId, ThreadId};
+
+use crate::compositions::Compositions;
+use crate::evidence::{EvidenceError, Left, Run};
+use crate::places;
+use crate::runner::{Ended, How, Ran};
+
+/// Events of a trace that are looked at.
+const MOST_EVENTS: usize = 8_000_000;
+
+/// Finds marks in a trace.
+///
+/// # Errors
+/// If the trace cannot be read.
+pub fn of_trace(trace: &Path, find: fn(&Run) -> Marks) -> Result<Marks, EvidenceError> {
+    let how = How::Policy { name: String::new(), seed: 0, quantum: 1 };
+    let (stdout, stderr, unseen) = (Vec::new(), Vec::new(), Vec::new());
+    let (followed, preemptions) = (None, None);
+    let ran = Ran { ended: Ended::Exit(0), stdout, stderr, followed, preemptions, unseen };
+    let left = Left {
+        most: MOST_EVENTS,
+        entries: false,
+        blocks: &BTreeSet::new(),
+        compositions: &Compositions::default(),
+    };
+    Ok(find(&Run::load(1, how, ran, trace, left)?))
+}
+
+/// For AtomFuzzer: where a thread takes a lock that it has released in the same block, declared or inferred
+/// (to hold), and where anybody takes such a lock (to watch).
+pub fn second_acquisitions(run: &Run) -> Marks {
+    let history = &run.history;
+    let mut depths: FxHashMap<(ThreadId, LockId), u32> = FxHashMap::default();
+    let mut released: FxHashMap<(ThreadId, LockId), At> = FxHashMap::default();
+    let (mut seconds, mut takes) = (BTreeSet::new(), Vec::new());
+    let mut locks = FxHashSet::default();
+    for at in history.all() {
+        let event = history.event(at);
+        match event.op {
+            Op::Acquire { lock, .. } => {
+                let own = (event.thread, lock);
+                let depth = depths.entry(own).or_default();
+                *depth += 1;
+                if *depth > 1 {
+                    continue;
+                }
+                takes.push((lock, at));
+                let again =
+                    released.get(&own).is_some_and(|&before| is_around(history, at, before));
+                if again {
+                    seconds.insert(event.site);
+                    locks.insert(lock);
+                }
+            }
+            Op::Release { lock, .. } => {
+                let own = (event.thread, lock);
+                let depth = depths.entry(own).or_default();
+                *depth = depth.saturating_sub(1);
+                if *depth == 0 {
+                    released.insert(own, at);
+                }
+            }
+            _ => {}
+        }
+    }
+    let holds = takes.iter().filter(|(_, at)| seconds.contains(&history.event(*at).site));
+    let watches = takes.iter().filter(|(lock, _)| locks.contains(lock));
+    let holds = holds.map(|&(_, at)| (Role::Hold, at));
+    marks(run, holds.chain(watches.map(|&(_, at)| (Role::Watch, at))))
+}
+
+/// Whether a block around the later event has begun before the earlier one.
+fn is_around(history: &History, later: At, earlier: At) -> bool {
+    let outward =
+        std::iter::successors(history.block_of(later), |&id: &BlockId| history.block(id).outer);
+    outward.into_iter().any(|id| history.block(id).begin < earlier)
+}
+
+/// For the adversarial policy: operations that come too late for their block, says Atomizer, and accesses
+/// that would complete a candidate.
+pub fn suspicious(run: &Run) -> Marks {
+    let history = &run.history;
+    let facts = Facts::new(history);
+    let (suspects, _) = run.suspects(&facts, Sources::All, Deadline::NEVER);
+    let lasts = suspects.iter().filter_map(|suspect| run.site(suspect.key.places.last()?));
+    let mut sites: BTreeSet<SiteId> = lasts.collect();
+    let mut atomizer = Atomizer::new();
+    let _ = atomizer.events(EventIdx(0), history.events());
+    sites.extend(atomizer.finish().warnings.iter().filter_map(|warning| match warning {
+        Warning::NotReducible { at, .. } => Some(at.event.site),
+        Warning::Unprotected { .. } => None,
+    }));
+    let is_suspicious = |at: &At| sites.contains(&history.event(*at).site);
+    marks(run, history.all().filter(is_suspicious).map(|at| (Role::Hold, at)))
+}
+
+/// The places of these events, each once.
+fn marks(run: &Run, events: impl Iterator<Item = (Role, At)>) -> Marks {
+    let mut seen = FxHashSet::default();
+    let mut marks = Vec::new();
+    for (role, at) in events {
+        let event = run.history.event(at);
+        if seen.insert((role, event.site, event.op.code())) {
+            marks.extend(places::planned(&run.tables, event).map(|place| (role, place)));
+        }
+    }
+    Marks { marks }
+}

@@ -3,23 +3,23 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use untorn_serializability::{Outcome, Violation};
 use untorn_report::model::Report;
 use untorn_report::text::plain;
 use untorn_report::{CheckerVerdict, Note, NoteKind, TraceFacts, TraceReport, Verdict, words};
 use untorn_report::{dot, json, svg};
+use untorn_serializability::{Outcome, Violation};
 use untorn_trace::{Event, EventIdx};
 
 use crate::args::CheckerName;
 use crate::checkers::{self, Running};
 use crate::config::{Analyze, Plan};
 use crate::console::{Console, Volume, complain};
-use crate::context::{Context, Gatherer};
 use crate::exit::{Exit, Failure, Result};
 use crate::files::{Input, write_text};
 use crate::findings;
 use crate::reading::{Manner, Reading, read};
 use crate::summary;
+use untorn_serializability::context::{Context, Gatherer};
 
 /// A trace that was checked, with what the report does not tell.
 pub struct Analysis {

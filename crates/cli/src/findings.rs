@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use untorn_serializability::{Block, Outcome, Step, Verdict, Violation, Warning, Why};
 use untorn_report as report;
 use untorn_report::model::{Evidence, Report};
 use untorn_report::{Alarm, CheckerVerdict, Finding, Operation};
+use untorn_serializability::{Block, Outcome, Step, Verdict, Violation, Warning, Why};
 use untorn_trace::Tables;
 
-use crate::context::{Context, Extent};
 use crate::exit::{Failure, Result};
+use untorn_serializability::context::{Context, Extent};
 
 /// Reads the report of a check.
 pub fn read_report(path: &Path) -> Result<Report> {

@@ -10,7 +10,6 @@ mod compose;
 mod config;
 mod confirm;
 mod console;
-mod context;
 mod doctor;
 mod exit;
 mod files;

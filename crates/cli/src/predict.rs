@@ -10,10 +10,10 @@ mod subject;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use untorn_serializability::block_filter::BlockFilter;
 use untorn_predict::candidates::{self, Found, Limits, Objects};
 use untorn_predict::simulation::Knowledge;
 use untorn_predict::{BlockId, Facts, History, Origin};
+use untorn_serializability::block_filter::BlockFilter;
 use untorn_trace::{Event, Tables, ValueKind, VarId};
 
 use crate::console::{Console, Volume};

@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use untorn_serializability::block_filter::BlockFilter;
 use untorn_report::text::plain;
 use untorn_report::words;
+use untorn_serializability::block_filter::BlockFilter;
 use untorn_trace::formats::utr;
 use untorn_trace::validate::Validator;
 use untorn_trace::{BATCH, Event, EventIdx, Notes, Op, RunMeta, Source, Strictness, Tables};

@@ -35,13 +35,13 @@ use crate::compositions::CompositionId;
 use crate::effects::Normal;
 use crate::evidence::{Left, Run};
 use crate::inversion::{self, Inversion};
+use crate::judge::Values;
 use crate::prophet::Prophet;
 use crate::runner::{Ended, How, Ran, Runner};
 use crate::steer;
 use crate::strategy::Strategy;
 use crate::target::{Key, Order, Target, Unreached};
 use crate::units::Answer;
-use crate::judge::Values;
 
 use doubts::Doubt;
 pub use options::{Only, Options, Shard};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_predict::candidates::{self, Candidate, Limits, Objects, PairCandidate, Sources, Spot};
@@ -31,7 +32,8 @@ pub struct Run {
     pub how: How,
     pub ran: Ran,
     pub trace: PathBuf,
-    pub tables: Tables,
+    /// Shared with the findings of the run.
+    pub tables: Arc<Tables>,
     pub history: History,
     /// Events behind those that were kept.
     pub left_out: u64,
@@ -125,7 +127,7 @@ impl Run {
             events.extend_from_slice(&batch[..kept]);
             left_out += (batch.len() - kept) as u64;
         }
-        let tables = source.tables().clone();
+        let tables = Arc::new(source.tables().clone());
         left.blend_out(&mut events, &tables);
         let units = Units::take(&mut events, &tables, left.compositions);
         let mut history = History::new(events, &tables).map_err(|error| fail(error.to_string()))?;

@@ -4,9 +4,10 @@
 //! those of the intruder's as well. All other events stand for themselves. So what is proved is proved of
 //! these blocks, and not of something else that happened in the same run.
 
-use untorn_serializability::{Block, Cycle, Edge, Step, Transaction, Violation, Why};
 use untorn_confirm::{Options, Reason, Verdict, Window, confirm};
 use untorn_predict::{At, BlockId, Origin, Pattern};
+use untorn_serializability::context::{Context, Gatherer};
+use untorn_serializability::{Block, Cycle, Edge, Step, Transaction, Violation, Why};
 use untorn_trace::{Access, Event, EventIdx, LabelId, Op, SiteId, ThreadId, VarId};
 
 use crate::compositions::CompositionId;
@@ -44,15 +45,15 @@ pub struct Judged {
     pub effects: Vec<Effect>,
     /// How the run ended.
     pub ended: Ended,
-    /// The run with the blocks at stake as its only blocks.
-    pub events: Vec<Event>,
     /// The conflict cycle that the instance makes.
     pub cycle: Violation,
+    /// What stands around the cycle in the run with the blocks at stake as its only blocks.
+    pub context: Context,
     /// An update was lost, or something is visible.
     pub is_harmful: bool,
     /// It was torn by accesses that are made for others to come between: see [`is_open`].
     pub is_open: bool,
-    /// The block around what came between, whether or not it counts in `events`.
+    /// The block around what came between, whether or not it is a block at stake.
     pub intruder: Option<LabelId>,
     /// The calls that look meant to be one step.
     pub composed: Option<Composed>,
@@ -232,10 +233,17 @@ pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) 
         composed: harm.composed.clone(),
         is_doubtful: is_doubtful(run, key, instance, harm),
         ended: run.ran.ended,
-        events,
+        context: context_of(&cycle, &events),
         cycle,
         intruder: intruder.map(|block| run.history.block(block).label),
     }
+}
+
+/// Gathered while the events are at hand: a finding does not keep the events of its run.
+fn context_of(cycle: &Violation, events: &[Event]) -> Context {
+    let mut gatherer = Gatherer::new(std::slice::from_ref(cycle));
+    let _ = gatherer.events(EventIdx(0), events);
+    gatherer.finish().pop().unwrap_or_default()
 }
 
 /// The block of the other thread.

@@ -10,6 +10,7 @@ mod effects;
 mod evidence;
 mod instance;
 mod inversion;
+mod judge;
 pub mod marks;
 mod places;
 mod prophet;
@@ -19,7 +20,6 @@ mod strategy;
 mod stuck;
 mod target;
 mod units;
-mod judge;
 
 pub use chase::{
     Chase, ChaseError, Deadlock, Finding, News, Only, Options, Outcome, Shard, Unsearched,
@@ -27,9 +27,9 @@ pub use chase::{
 pub use compositions::{ComposedCall, Composition, CompositionId, Compositions, ResultKind};
 pub use effects::Effect;
 pub use evidence::{EvidenceError, Run};
+pub use judge::{CallMade, Composed, Judged, Surprise, Values};
 pub use runner::{Ended, Followed, How, Ran, Runner, RunnerError};
 pub use strategy::{Judge, Planning, Strategy, Undirected};
 pub use stuck::{Held, Mark, Stuck, Waiting};
 pub use target::{Key, Shape, Target, Unreached};
 pub use units::Answer;
-pub use judge::{CallMade, Composed, Judged, Surprise, Values};

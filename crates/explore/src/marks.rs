@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use untorn_serializability::atomizer::Atomizer;
-use untorn_serializability::{Checker, Warning};
 use untorn_predict::candidates::Sources;
 use untorn_predict::{At, BlockId, Deadline, Facts, History};
 use untorn_schedule::{Marks, Role};
+use untorn_serializability::atomizer::Atomizer;
+use untorn_serializability::{Checker, Warning};
 use untorn_trace::{EventIdx, LockId, Op, SiteId, ThreadId};
 
 use crate::compositions::Compositions;

@@ -19,6 +19,7 @@ pub mod aerodrome;
 mod arrivals;
 pub mod atomizer;
 pub mod block_filter;
+pub mod context;
 pub mod eraser;
 pub mod fast;
 mod lockset;

@@ -16,8 +16,7 @@ pub struct Options {
     pub only: Option<String>,
 }
 
-const USAGE: &str =
-    "usage: xtask soak RUNS [--replay-every N] [--seed S] [--jobs J] [--only NAME]";
+const USAGE: &str = "usage: xtask soak RUNS [--replay-every N] [--seed S] [--jobs J] [--only NAME]";
 
 impl Options {
     pub fn parse(words: &[&str]) -> Result<Self> {

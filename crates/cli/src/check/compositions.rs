@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use untorn_explore::{ComposedCall, Composition, Compositions, ResultKind};
 use untorn_compositions::{Archives, Finding, Jdk, Options, Origin, Report, analyze};
+use untorn_explore::{ComposedCall, Composition, Compositions, ResultKind};
 use untorn_jvm::launch::{find_program, home_of, is_java};
 use untorn_report::words::{count, number};
 

@@ -12,12 +12,10 @@ use untorn_report::model::{self, Evidence};
 use untorn_report::terminal;
 use untorn_report::text::plain;
 use untorn_report::words::{count, number};
-use untorn_trace::EventIdx;
 
 use super::{deadlock, ending, file_name};
 use crate::config::Check;
 use crate::console::{Console, StatusLine, Volume};
-use crate::context::Gatherer;
 use crate::exit::Result;
 use crate::findings;
 use crate::sources::Library;
@@ -105,10 +103,7 @@ fn show(
 /// The finding as reports show it.
 pub fn finding(found: &Finding, check: &Check) -> report::Finding {
     let cycle = &found.judged.cycle;
-    let mut gatherer = Gatherer::new(std::slice::from_ref(cycle));
-    let _ = gatherer.events(EventIdx(0), &found.judged.events);
-    let contexts = gatherer.finish();
-    let mut shown = findings::finding(cycle, contexts.first(), &found.tables);
+    let mut shown = findings::finding(cycle, Some(&found.judged.context), &found.tables);
     shown.number = found.number;
     shown.badges = badges(found);
     let composed = found.judged.composed.as_ref();

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use untorn_schedule::Marks;
 use untorn_serializability::two_pass::{Filtered, SccFilter};
 use untorn_serializability::velodrome::Velodrome;
 use untorn_serializability::{Checker, Outcome};
-use untorn_schedule::Marks;
 use untorn_trace::EventIdx;
 
 use super::{Chase, ChaseError, Request};

@@ -1,19 +1,19 @@
 //! What happened in a run, and whether it is a violation.
 
+use std::sync::Arc;
+
 use untorn_predict::Origin;
 
 use super::{Chase, Deadlock, Finding, News};
 use crate::effects::Effect;
 use crate::evidence::Run;
 use crate::instance::{Accesses, Instance};
+use crate::judge::{CallMade, Composed, Harm, Judged, Surprise, is_meant, judge, may_be_violation};
 use crate::runner::Ended;
 use crate::steer;
 use crate::stuck::Stuck;
 use crate::target::{Key, Shape, Unreached};
 use crate::units::{Answer, Told};
-use crate::judge::{
-    CallMade, Composed, Harm, Judged, Surprise, is_meant, judge, may_be_violation,
-};
 
 /// A target that happened so often without harm is not judged in every run.
 const OFTEN_HARMLESS: u32 = 12;
@@ -165,7 +165,7 @@ impl Chase<'_> {
             judged,
             run: run.number,
             trace: run.trace.clone(),
-            tables: run.tables.clone(),
+            tables: Arc::clone(&run.tables),
             alike: 0,
             after: self.begin.elapsed(),
             preemptions: run.ran.preemptions,
@@ -221,7 +221,7 @@ impl Chase<'_> {
             number: self.outcome.next_number(),
             run: run.number,
             trace: run.trace.clone(),
-            tables: run.tables.clone(),
+            tables: Arc::clone(&run.tables),
             stuck,
             signature,
             alike: 0,

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use untorn_serializability::block_filter::BlockFilter;
 use untorn_predict::simulation::Knowledge;
 use untorn_predict::{Deadline, Facts};
+use untorn_serializability::block_filter::BlockFilter;
 
 use super::Chase;
 use crate::compositions::Compositions;

@@ -20,8 +20,8 @@ use super::learning::forget;
 use super::{Chase, ChaseError, Finding, News};
 use crate::evidence::Run;
 use crate::instance::Accesses;
-use crate::runner::How;
 use crate::judge::{Judged, judge};
+use crate::runner::How;
 
 /// One switch away from a block, one back if the other thread does not end by itself, and one because somebody had to
 /// be first: hardly anything is simpler.

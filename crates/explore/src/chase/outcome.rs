@@ -2,16 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use untorn_schedule::Plan;
 
 use crate::compositions::CompositionId;
 use crate::evidence::{EvidenceError, Run};
+use crate::judge::Judged;
 use crate::runner::RunnerError;
 use crate::stuck::Stuck;
 use crate::target::{Key, Unreached};
-use crate::judge::Judged;
 
 /// What happens, for who watches.
 #[derive(Debug)]
@@ -45,7 +46,7 @@ pub struct Finding {
     /// The run that shows it.
     pub run: u32,
     pub trace: PathBuf,
-    pub tables: untorn_trace::Tables,
+    pub tables: Arc<untorn_trace::Tables>,
     /// Other candidates of the same block and field that happened, too.
     pub alike: u32,
     /// How long it took to find.
@@ -72,7 +73,7 @@ pub struct Deadlock {
     /// The first run that shows it.
     pub run: u32,
     pub trace: PathBuf,
-    pub tables: untorn_trace::Tables,
+    pub tables: Arc<untorn_trace::Tables>,
     pub stuck: Stuck,
     pub(crate) signature: Vec<String>,
     /// Later runs that got stuck in the same way.

@@ -5,14 +5,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
-use untorn_serializability::{Block, Step, Violation, Why};
 use untorn_trace::{Event, EventIdx, LockId, Op, ThreadId, VarId};
 
+use crate::{Block, Step, Violation, Why};
+
 /// Operations kept around one cycle; more would not be a picture any more.
-const MOST_AROUND: usize = 16;
+const MAX_AROUND: usize = 16;
 
 /// What was found around one violation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Context {
     /// For each transaction of the cycle, the blocks that contain one of its operations.
     pub blocks: Vec<Vec<Extent>>,
@@ -162,7 +163,7 @@ impl Gatherer {
         let Some(thread) = self.threads.get(&event.thread) else { return };
         for &(violation, transaction) in &thread.watched {
             let context = &mut self.contexts[violation];
-            if context.around.len() < MOST_AROUND && self.targets[violation].has(event.op) {
+            if context.around.len() < MAX_AROUND && self.targets[violation].has(event.op) {
                 context.around.push((transaction, Step { at, event: *event }));
             }
         }
@@ -198,11 +199,11 @@ impl Targets {
 
 #[cfg(test)]
 mod tests {
-    use untorn_serializability::velodrome::Velodrome;
-    use untorn_serializability::{Checker, Outcome};
     use untorn_testkit::script;
 
     use super::*;
+    use crate::velodrome::Velodrome;
+    use crate::{Checker, Outcome};
 
     fn violations(events: &[Event]) -> Vec<Violation> {
         let mut checker = Velodrome::new();

@@ -28,7 +28,8 @@
 mod class;
 mod code;
 mod cursor;
-pub mod edit;
+pub mod descriptor;
+mod edit;
 mod error;
 mod frames;
 mod instr;

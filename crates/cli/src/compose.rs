@@ -7,7 +7,7 @@ mod show;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use untorn_compositions::{Archives, ComposeError, Jdk, Options, Origin, analyze};
+use untorn_compositions::{Archives, Jdk, LoadError, Options, Origin, analyze};
 
 use crate::args::{ComposeArgs, SignName};
 use crate::console::{Color, Console, Volume};
@@ -93,14 +93,14 @@ fn name(path: &Path) -> String {
 }
 
 /// An error of the analysis, with a way out.
-pub fn fault(error: &ComposeError) -> Failure {
+pub fn fault(error: &LoadError) -> Failure {
     let failure = Failure::input(error.to_string());
     match error {
-        ComposeError::Kind { .. } => {
+        LoadError::Kind { .. } => {
             failure.way_out("give a jar, a folder of classes, or a class file")
         }
-        ComposeError::Empty { .. } => failure.way_out("compile the sources first"),
-        ComposeError::Jdk { .. } => {
+        LoadError::Empty { .. } => failure.way_out("compile the sources first"),
+        LoadError::Jdk { .. } => {
             failure.way_out("name the folder of a JDK, version 9 or newer, with --jdk")
         }
         _ => failure,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anstyle::{AnsiColor, Style};
 use serde_json::json;
-use untorn_confirm::{Block, Confirmation, Options, Reason, Stage, Verdict, Window, words};
+use untorn_confirm::{Block, Confirmation, Options, Reason, Stage, Verdict, Window, phrasing};
 use untorn_report::operation::Operation;
 use untorn_report::terminal::paint;
 use untorn_report::text::{ellipsis, pad, plain, tail_ellipsis, width, wrap};
@@ -102,7 +102,7 @@ impl Answer<'_> {
         console.say(&format!("{text}\n  {}\n", self.facts()))?;
         match &self.found.verdict {
             Verdict::Undecided(doubt) => {
-                let text = plain(&words::doubt(doubt, self.tables()));
+                let text = plain(&phrasing::doubt(doubt, self.tables()));
                 paragraph(&text, &mut console)?;
             }
             Verdict::Atomic(order) if look.verbose => {
@@ -149,7 +149,7 @@ impl Answer<'_> {
         let look = console.look;
         let printed = matches!(reason, Reason::Printed { .. });
         let what = if printed { "alarm, may be false" } else { "violation" };
-        let title = format!("{what}: {}", plain(&words::headline(reason, self.tables())));
+        let title = format!("{what}: {}", plain(&phrasing::headline(reason, self.tables())));
         let badge = format!("[values · {}]", reason.kind().replace('-', " "));
         let gap = look.width.saturating_sub(width(&title) + width(&badge)).clamp(2, 80);
         let (title, badge) = (paint(&title, BAD, &look), paint(&badge, FAINT, &look));
@@ -176,7 +176,7 @@ impl Answer<'_> {
             let object = op.short_object(44);
             console.say(&format!("{line}  {}{object}\n", pad(op.action.verb(), verb + 1)))?;
         }
-        for sentence in words::sentences(reason, self.tables()) {
+        for sentence in phrasing::sentences(reason, self.tables()) {
             paragraph(&plain(&sentence), console)?;
         }
         console.say("\n")
@@ -193,7 +193,7 @@ impl Answer<'_> {
     fn show_order(&self, blocks: &[Block], console: &mut Console) -> Result<()> {
         console.say("  a serial order:\n")?;
         for block in blocks.iter().take(MOST_SHOWN) {
-            let name = plain(&words::name(block, self.tables()));
+            let name = plain(&phrasing::name(block, self.tables()));
             console.say(&format!("    {name} (event {})\n", number(block.begin.0)))?;
         }
         match blocks.len().saturating_sub(MOST_SHOWN) {
@@ -238,7 +238,7 @@ impl Answer<'_> {
         let block = |block: &Block| {
             json!({
                 "thread": tables.thread_name(block.thread),
-                "name": words::name(block, tables),
+                "name": phrasing::name(block, tables),
                 "begin": block.begin.0,
                 "first": block.first.0,
                 "last": block.last.0,
@@ -251,8 +251,8 @@ impl Answer<'_> {
                 "not-atomic",
                 json!({
                     "kind": reason.kind(),
-                    "headline": words::headline(reason, tables),
-                    "sentences": words::sentences(reason, tables),
+                    "headline": phrasing::headline(reason, tables),
+                    "sentences": phrasing::sentences(reason, tables),
                     "variables":
                         reason.vars().iter().map(|&v| tables.var_name(v)).collect::<Vec<_>>(),
                     "blocks": blocks(&reason.blocks()),
@@ -261,7 +261,7 @@ impl Answer<'_> {
             ),
             Verdict::Undecided(doubt) => (
                 "undecided",
-                json!({ "kind": doubt.kind(), "sentence": words::doubt(doubt, tables) }),
+                json!({ "kind": doubt.kind(), "sentence": phrasing::doubt(doubt, tables) }),
             ),
         };
         let window = self.window.map(|window| json!({ "from": window.from.0, "to": window.to.0 }));

@@ -3,22 +3,22 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_bytecode::access;
 
-use crate::archive::{ClassBytes, Origin};
 use crate::clients::{Unit, units};
-use crate::dependence::{Dependence, ReturnFlow};
-use crate::effects::{Effects, Facts, bottom_up};
+use crate::effects::{Effects, Facts};
 use crate::escape::Escape;
 use crate::evidence::{Guard, Mutators, guard, reasons};
 use crate::finding::{CallSite, Finding, Statistics, Symptom, UnitSite};
-use crate::ids::{MethodId, SetId};
-use crate::jdk::Jdk;
 use crate::muvi::{Key, Muvi};
-use crate::places::Look;
-use crate::program::{Program, Skipped};
+use crate::phrasing;
 use crate::rank::{Reason, score};
-use crate::sets::Sets;
+use crate::sets::{SetId, Sets};
 use crate::symptoms::{Pair, Pruned, pairs};
-use crate::words;
+use untorn_codemodel::Jdk;
+use untorn_codemodel::access_paths::Look;
+use untorn_codemodel::dependence::{Dependence, ReturnFlow};
+use untorn_codemodel::ids::MethodId;
+use untorn_codemodel::program::{Program, Skipped};
+use untorn_codemodel::{ClassBytes, Origin};
 
 /// Which symptoms are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +51,9 @@ pub fn analyze(files: &[ClassBytes], jdk: &Jdk, options: &Options) -> Report {
     let facts = Facts::new(&mut program);
     let effects = Effects::new(&program, &facts);
     let sets = Sets::new(&mut program, &effects);
-    let order = bottom_up(&program, &facts.calls);
+    let order = facts.calls.bottom_up(&program);
     let escape = Escape::new(&program, &facts.calls, &order);
-    let flow = ReturnFlow::new(&program, &facts, &order);
+    let flow = ReturnFlow::new(&program, &facts.calls, &facts.getters, &order);
     let world = World { program: &program, facts: &facts, sets: &sets, flow: &flow };
     let clients = world.clients(&effects, &escape);
     let mut report = world.judge(&clients, options);
@@ -270,8 +270,8 @@ impl<'a> World<'a> {
         let call = |&at: &usize| {
             let unit = &client.units[at];
             CallSite {
-                api: words::api(self.program, unit.called),
-                descriptor: words::descriptor(self.program, unit.called),
+                api: phrasing::api(self.program, unit.called),
+                descriptor: phrasing::descriptor(self.program, unit.called),
                 pc: look.body.instr(unit.instr).pc,
                 line: look.body.line(unit.instr),
                 writes: unit.is_write(),
@@ -280,14 +280,14 @@ impl<'a> World<'a> {
         };
         Finding {
             symptom,
-            class: words::class(self.program, method.class),
+            class: phrasing::class(self.program, method.class),
             method: self.program.text(method.name).to_owned(),
             descriptor: self.program.text(method.descriptor).to_owned(),
-            source: words::source(self.program, method.class),
+            source: phrasing::source(self.program, method.class),
             calls: calls.iter().map(call).collect(),
-            receiver: words::place(look, &first.owner),
-            set: words::set(self.program, self.sets, first.set),
-            steps: pair.uses.as_ref().map(|chain| words::steps(look, chain)).unwrap_or_default(),
+            receiver: phrasing::place(look, &first.owner),
+            set: phrasing::set(self.program, self.sets, first.set),
+            steps: pair.uses.as_ref().map(|chain| phrasing::steps(look, chain)).unwrap_or_default(),
             reasons: reasons.to_vec(),
             score: score(reasons),
         }
@@ -382,9 +382,9 @@ struct Tally {
     guarded: FxHashSet<Key>,
     pruned: Pruned,
     muvi: Muvi,
-    apis: FxHashSet<crate::ids::RefId>,
-    library_classes: FxHashSet<crate::ids::ClassId>,
-    client_classes: FxHashSet<crate::ids::ClassId>,
+    apis: FxHashSet<untorn_codemodel::ids::RefId>,
+    library_classes: FxHashSet<untorn_codemodel::ids::ClassId>,
+    client_classes: FxHashSet<untorn_codemodel::ids::ClassId>,
 }
 
 impl Tally {

@@ -5,8 +5,10 @@
 //! `computeIfAbsent` looks like a dozen writes. Methods are told by name within a family of
 //! classes; what the table does not name has no effect.
 
-use crate::ids::{ClassId, RefId};
-use crate::program::Program;
+use untorn_codemodel::Program;
+use untorn_codemodel::body::{Action, Body, ValueDef};
+use untorn_codemodel::ids::{ClassId, FieldId, MethodId, ValueId};
+use untorn_codemodel::types::Types;
 
 /// What a call does to the object that it is asked of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -87,37 +89,6 @@ const TABLE: &[Entry] = &[
     legacy("java/lang/StringBuffer", Text),
 ];
 
-/// What the wrappers of `java.util.Collections` and other factories give.
-const FACTORIES: &[(&str, &str, &str)] = &[
-    ("java/util/Collections", "synchronizedMap", "java/util/Collections$SynchronizedMap"),
-    ("java/util/Collections", "synchronizedSortedMap", "java/util/Collections$SynchronizedMap"),
-    ("java/util/Collections", "synchronizedNavigableMap", "java/util/Collections$SynchronizedMap"),
-    ("java/util/Collections", "synchronizedList", "java/util/Collections$SynchronizedCollection"),
-    ("java/util/Collections", "synchronizedSet", "java/util/Collections$SynchronizedCollection"),
-    (
-        "java/util/Collections",
-        "synchronizedSortedSet",
-        "java/util/Collections$SynchronizedCollection",
-    ),
-    (
-        "java/util/Collections",
-        "synchronizedCollection",
-        "java/util/Collections$SynchronizedCollection",
-    ),
-    (
-        "java/util/concurrent/ConcurrentHashMap",
-        "newKeySet",
-        "java/util/concurrent/ConcurrentHashMap$KeySetView",
-    ),
-];
-
-/// The class of what a factory method gives, if it is thread-safe.
-pub fn made_by(program: &Program, called: RefId) -> Option<&'static str> {
-    let called = program.method_ref(called);
-    let (class, name) = (program.class_name(called.class), program.text(called.name));
-    FACTORIES.iter().find(|row| row.0 == class && row.1 == name).map(|row| row.2)
-}
-
 /// Which classes are in the table, themselves or by their parents.
 #[derive(Debug)]
 pub struct Boundary {
@@ -144,6 +115,41 @@ impl Boundary {
 
     pub fn entry(&self, class: ClassId) -> Option<Entry> {
         self.entries.get(class.at()).copied().flatten()
+    }
+
+    /// The row of the table for what a field may hold: its type, or what is stored into it, unless
+    /// something that is not thread-safe is stored, too.
+    pub fn of_field(&self, program: &Program, types: &Types, field: FieldId) -> Option<Entry> {
+        let declared = types.result(program.field(field).descriptor);
+        if let Some(entry) = declared.and_then(|class| self.entry(class)) {
+            return Some(entry);
+        }
+        let mut entries = types.stored_classes(field)?.iter().map(|&class| self.entry(class));
+        let first = entries.next()??;
+        entries.all(|entry| entry.is_some()).then_some(first)
+    }
+
+    /// The same for a value.
+    pub fn of_value(
+        &self,
+        program: &Program,
+        types: &Types,
+        (method, body): (MethodId, &Body),
+        value: ValueId,
+    ) -> Option<Entry> {
+        if let ValueDef::Instr(at) = body.value(value) {
+            let instr = body.instr(*at);
+            match instr.action {
+                Action::Get(field) => return self.of_field(program, types, field),
+                Action::Cast(class) => {
+                    let inner = *instr.operands.first()?;
+                    let found = self.of_value(program, types, (method, body), inner);
+                    return found.or_else(|| self.entry(class));
+                }
+                _ => {}
+            }
+        }
+        self.entry(types.value(program, method, body, value)?.class)
     }
 
     /// Every class whose state the table speaks of.
@@ -230,6 +236,5 @@ pub fn plain_op(name: &str, parameters: usize) -> Op {
     known.unwrap_or(Op::Read)
 }
 
-/// Classes whose objects serve to lock others out.
+/// The class of explicit locks.
 pub const LOCK: &str = "java/util/concurrent/locks/Lock";
-pub const READ_WRITE_LOCK: &str = "java/util/concurrent/locks/ReadWriteLock";

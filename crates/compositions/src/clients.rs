@@ -9,14 +9,14 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::body::{Action, Invoke, ValueDef};
 use crate::boundary::Op;
-use crate::calls::Site;
 use crate::effects::{CallEffect, Effects, Facts, is_logger};
 use crate::escape::Escape;
-use crate::ids::{ClassId, FieldId, InstrId, RefId, SetId};
-use crate::places::{Base, Look, Place};
-use crate::sets::Sets;
+use crate::sets::{SetId, Sets};
+use untorn_codemodel::access_paths::{Base, Look, Place};
+use untorn_codemodel::body::{Action, Invoke, ValueDef};
+use untorn_codemodel::calls::Site;
+use untorn_codemodel::ids::{ClassId, FieldId, InstrId, RefId};
 
 /// A call that touches an atomic set.
 #[derive(Clone, Debug)]

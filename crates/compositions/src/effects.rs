@@ -12,15 +12,15 @@
 use rustc_hash::FxHashSet;
 use untorn_bytecode::access;
 
-use crate::body::{Action, Body, Invoke};
 use crate::boundary::{Boundary, Op, op, plain_op};
-use crate::calls::{Calls, Site};
-use crate::descriptor::Signature;
-use crate::ids::{ClassId, FieldId, InstrId, MethodId, ValueId};
 use crate::locks::{Held, Locks, owners};
-use crate::places::{Base, Getters, Look, Place};
-use crate::program::Program;
-use crate::types::Types;
+use untorn_bytecode::descriptor::Signature;
+use untorn_codemodel::access_paths::{Base, Getters, Look, Place};
+use untorn_codemodel::body::{Action, Body, Invoke};
+use untorn_codemodel::calls::{Calls, Site};
+use untorn_codemodel::ids::{ClassId, FieldId, InstrId, MethodId, ValueId};
+use untorn_codemodel::program::Program;
+use untorn_codemodel::types::Types;
 
 /// As many effects of a method are kept.
 pub const MOST: usize = 96;
@@ -73,8 +73,7 @@ impl Facts {
     }
 
     pub fn look<'a>(&'a self, program: &'a Program, method: MethodId) -> Option<Look<'a>> {
-        let body = program.method(method).body.as_ref()?;
-        Some(Look { program, calls: &self.calls, getters: &self.getters, method, body })
+        Look::new(program, &self.calls, &self.getters, method)
     }
 
     fn state(&self, class: &str) -> Option<FieldId> {
@@ -93,11 +92,11 @@ impl Facts {
         }
         let &receiver = look.body.instr(site.instr).operands.first()?;
         let inside = (look.method, look.body);
-        let value = || self.types.safe_value(program, &self.boundary, inside, receiver);
+        let value = || self.boundary.of_value(program, &self.types, inside, receiver);
         // A getter's result is what the field holds.
         let held = look.place(receiver).last();
         let entry = held
-            .and_then(|field| self.types.safe_field(program, &self.boundary, field))
+            .and_then(|field| self.boundary.of_field(program, &self.types, field))
             .or_else(value)?;
         let parameters = Signature::parse(program.text(called.descriptor))?.parameters.len();
         let op = op(entry.family, program.text(called.name), parameters)?;
@@ -114,7 +113,7 @@ fn for_threads(program: &Program, types: &Types, boundary: &Boundary) -> Vec<boo
             method.is_synchronized() || method.body.as_ref().is_some_and(enters);
     }
     for (at, field) in program.fields.iter().enumerate() {
-        let safe = types.safe_field(program, boundary, FieldId::new(at));
+        let safe = boundary.of_field(program, types, FieldId::new(at));
         let concurrent = safe.is_some_and(|entry| !entry.legacy);
         found[field.class.at()] |= concurrent || field.access & access::VOLATILE != 0;
     }
@@ -144,7 +143,7 @@ pub struct Effects {
 impl Effects {
     pub fn new(program: &Program, facts: &Facts) -> Self {
         let mut effects = Self { methods: vec![Vec::new(); program.methods.len()] };
-        let order = bottom_up(program, &facts.calls);
+        let order = facts.calls.bottom_up(program);
         let mut queued = vec![true; program.methods.len()];
         let mut open: std::collections::VecDeque<MethodId> = order.into();
         while let Some(method) = open.pop_front() {
@@ -354,33 +353,4 @@ pub fn is_logger(name: &str) -> bool {
         || base.ends_with("StringManager")
         || base == "PrintStream"
         || base == "ResourceBundle"
-}
-
-/// Callees before callers, as far as there is such an order.
-pub fn bottom_up(program: &Program, calls: &Calls) -> Vec<MethodId> {
-    let mut order = Vec::new();
-    let mut seen = vec![false; program.methods.len()];
-    for root in program.method_ids() {
-        let mut stack = vec![(root, 0, 0)];
-        if std::mem::replace(&mut seen[root.at()], true) {
-            continue;
-        }
-        while let Some((method, site, target)) = stack.last_mut() {
-            let Some(found) = calls.sites(*method).get(*site) else {
-                order.push(*method);
-                stack.pop();
-                continue;
-            };
-            match calls.targets(found).get(*target) {
-                None => (*site, *target) = (*site + 1, 0),
-                Some(&next) => {
-                    *target += 1;
-                    if !std::mem::replace(&mut seen[next.at()], true) {
-                        stack.push((next, 0, 0));
-                    }
-                }
-            }
-        }
-    }
-    order
 }

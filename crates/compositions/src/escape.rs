@@ -7,10 +7,10 @@
 //!
 //! Promise: what is said to stay stays (but for reflection). Much that stays is not recognised.
 
-use crate::body::{Action, Body, Invoke, ValueDef};
-use crate::calls::Calls;
-use crate::ids::{InstrId, MethodId, ValueId};
-use crate::program::Program;
+use untorn_codemodel::body::{Action, Body, Invoke, ValueDef};
+use untorn_codemodel::calls::Calls;
+use untorn_codemodel::ids::{InstrId, MethodId, ValueId};
+use untorn_codemodel::program::Program;
 
 /// Which parameters escape, by method.
 #[derive(Debug)]

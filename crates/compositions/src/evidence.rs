@@ -3,18 +3,18 @@
 use rustc_hash::FxHashMap;
 use untorn_bytecode::access;
 
-use crate::body::{Action, ValueDef};
 use crate::boundary::Op;
 use crate::clients::Unit;
-use crate::dependence::{Dependence, Kind};
 use crate::effects::Facts;
-use crate::ids::{ClassId, FieldId, InstrId, ValueId};
 use crate::locks::{Held, owners};
-use crate::places::{Base, Look, Place};
-use crate::program::Program;
 use crate::prune::decides;
 use crate::rank::Reason;
 use crate::symptoms::Pair;
+use untorn_codemodel::access_paths::{Base, Look, Place};
+use untorn_codemodel::body::{Action, ValueDef};
+use untorn_codemodel::dependence::{Dependence, Kind};
+use untorn_codemodel::ids::{ClassId, FieldId, InstrId, ValueId};
+use untorn_codemodel::program::Program;
 
 /// A lock, told from the object that holds the owner of a set: by fields of that object, or
 /// absolutely.
@@ -209,7 +209,7 @@ fn is_made_by(look: &Look<'_>, value: ValueId, by: InstrId, steps: u32) -> bool 
     })
 }
 
-fn is_unboxing(program: &Program, called: crate::ids::RefId) -> bool {
+fn is_unboxing(program: &Program, called: untorn_codemodel::ids::RefId) -> bool {
     let called = program.method_ref(called);
     let class = program.class_name(called.class);
     class.starts_with("java/lang/")

@@ -1,7 +1,7 @@
 //! What is found, in words that need no table.
 
-use crate::dependence::Kind;
 use crate::rank::Reason;
+use untorn_codemodel::dependence::Kind;
 
 /// Why calls look meant to be one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -14,7 +14,7 @@
 //! use std::path::Path;
 //! use untorn_compositions::{Archives, Jdk, Options, Origin, analyze};
 //!
-//! # fn main() -> Result<(), untorn_compositions::ComposeError> {
+//! # fn main() -> Result<(), untorn_compositions::LoadError> {
 //! let mut archives = Archives::default();
 //! archives.add(Path::new("app.jar"), Origin::Application)?;
 //! let jdk = Jdk::home().map_or(Ok(Jdk::none()), |home| Jdk::open(&home))?;
@@ -24,41 +24,23 @@
 //! # }
 //! ```
 
-pub mod analysis;
-pub mod archive;
-pub mod body;
-pub mod boundary;
-pub mod calls;
-pub mod clients;
-pub mod control;
-pub mod dependence;
-pub mod descriptor;
-pub mod dominators;
-pub mod effects;
-pub mod error;
-pub mod escape;
-pub mod evidence;
-pub mod finding;
-pub mod graph;
-pub mod ids;
-pub mod jdk;
-pub mod locks;
-pub mod muvi;
-pub mod names;
-pub mod places;
-pub mod program;
-pub mod prune;
-pub mod rank;
-pub mod sets;
-pub mod symptoms;
-pub mod types;
-pub mod words;
+mod analysis;
+mod boundary;
+mod clients;
+mod effects;
+mod escape;
+mod evidence;
+mod finding;
+mod locks;
+mod muvi;
+mod phrasing;
+mod prune;
+mod rank;
+mod sets;
+mod symptoms;
 
 pub use analysis::{Options, Report, analyze};
-pub use archive::{Archives, ClassBytes, Origin};
-pub use dependence::Kind;
-pub use error::{BodyError, ComposeError};
 pub use finding::{CallSite, Finding, Statistics, Step, Symptom, UnitSite};
-pub use jdk::Jdk;
-pub use program::Skipped;
 pub use rank::Reason;
+pub use untorn_codemodel::dependence::Kind;
+pub use untorn_codemodel::{Archives, BodyError, ClassBytes, Jdk, LoadError, Origin, Skipped};

@@ -9,13 +9,13 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use untorn_bytecode::access;
 
-use crate::body::Action;
 use crate::boundary::LOCK;
-use crate::calls::{Calls, Site};
-use crate::ids::{ClassId, InstrId, MethodId, Node};
-use crate::places::{Base, Getters, Look, Place};
-use crate::program::Program;
-use crate::types::Types;
+use untorn_codemodel::access_paths::{Base, Getters, Look, Place};
+use untorn_codemodel::body::Action;
+use untorn_codemodel::calls::{Calls, Site};
+use untorn_codemodel::ids::{ClassId, InstrId, MethodId, Node};
+use untorn_codemodel::program::Program;
+use untorn_codemodel::types::Types;
 
 /// A lock that is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

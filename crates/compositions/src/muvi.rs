@@ -10,8 +10,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ids::{MethodId, RefId};
-use crate::places::Place;
+use untorn_codemodel::access_paths::Place;
+use untorn_codemodel::ids::{MethodId, RefId};
 
 /// Two calls on one object in one method, whatever their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,7 +55,7 @@ impl Muvi {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::places::Base;
+    use untorn_codemodel::access_paths::Base;
 
     #[test]
     fn twice_is_often() {

@@ -15,9 +15,13 @@ use untorn_bytecode::access;
 
 use crate::boundary::Boundary;
 use crate::effects::{Effects, matters};
-use crate::ids::{ClassId, FieldId, MethodId, SetId};
-use crate::places::Base;
-use crate::program::Program;
+use untorn_codemodel::access_paths::Base;
+use untorn_codemodel::ids::{ClassId, FieldId, MethodId};
+use untorn_codemodel::program::Program;
+
+/// An atomic set.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SetId(u32);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AtomicSet {
@@ -57,7 +61,7 @@ impl Sets {
     }
 
     pub fn set(&self, id: SetId) -> &AtomicSet {
-        &self.sets[id.at()]
+        &self.sets[id.0 as usize]
     }
 
     pub fn iter(&self) -> std::slice::Iter<'_, AtomicSet> {
@@ -101,7 +105,7 @@ impl Sets {
     fn add(&mut self, class: ClassId, is_static: bool, fields: Vec<FieldId>) {
         let set = *self.known.entry((fields.clone(), is_static)).or_insert_with(|| {
             self.sets.push(AtomicSet { class, is_static, fields: fields.clone() });
-            SetId::new(self.sets.len() - 1)
+            SetId(self.sets.len() as u32 - 1)
         });
         for field in fields {
             self.of_field.entry(field).or_default().push((class, set));

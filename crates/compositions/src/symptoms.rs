@@ -11,17 +11,17 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::body::{Action, Body, Ending, ValueDef};
 use crate::boundary::Op;
 use crate::clients::Unit;
-use crate::dependence::{Chain, Dependence, Kind, ReturnFlow, through_heap};
-use crate::dominators::{Dominators, post_dominators, to_exit};
-use crate::graph::Graph;
-use crate::ids::{InstrId, Node, SetId};
-use crate::places::{Look, Place};
-use crate::program::Program;
 use crate::prune::{compares, is_bracket, puts_back};
-use crate::sets::Sets;
+use crate::sets::{SetId, Sets};
+use untorn_codemodel::access_paths::{Look, Place};
+use untorn_codemodel::body::{Action, Body, Ending, ValueDef};
+use untorn_codemodel::dependence::{Chain, Dependence, Kind, ReturnFlow, through_heap};
+use untorn_codemodel::dominators::{Dominators, post_dominators, to_exit};
+use untorn_codemodel::graph::Graph;
+use untorn_codemodel::ids::{InstrId, Node};
+use untorn_codemodel::program::Program;
 
 /// Two units that look meant to be one step.
 #[derive(Clone, Debug)]

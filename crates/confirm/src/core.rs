@@ -31,9 +31,8 @@ pub enum Reading {
 pub struct Act {
     /// Which variable of the core.
     pub slot: u32,
-    /// The value that it must find, and where it read it.
+    /// The value that it must find.
     pub ext: Option<Class>,
-    pub ext_at: u32,
     /// The value that it leaves, and where it wrote it.
     pub fin: Option<Class>,
     pub fin_at: u32,
@@ -232,13 +231,7 @@ impl<'a> Builder<'a> {
             });
             let initial = builder.class(slot, memory.resolve(variable.initial));
             builder.core.slots[slot as usize].initial = initial;
-            builder.core.acts.push(Act {
-                slot,
-                ext: None,
-                ext_at: 0,
-                fin: Some(initial),
-                fin_at: 0,
-            });
+            builder.core.acts.push(Act { slot, ext: None, fin: Some(initial), fin_at: 0 });
         }
         builder.core.first_act.push(builder.core.acts.len() as u32);
         builder
@@ -294,7 +287,7 @@ impl<'a> Builder<'a> {
         let (ext, ext_at) = ext.map_or((None, 0), |(val, at)| (Some(self.class(slot, val)), at));
         let (fin, fin_at) =
             net.fin.map_or((None, 0), |(val, at)| (Some(self.class(slot, val)), at));
-        self.core.acts.push(Act { slot, ext, ext_at, fin, fin_at });
+        self.core.acts.push(Act { slot, ext, fin, fin_at });
         if let Some(class) = ext {
             let need = Need { node, slot, class, at: ext_at, updates: fin.is_some() };
             self.core.needs.push(need);

@@ -9,41 +9,41 @@
 //! converse is false.) Deciding it is NP-hard; the stages below decide nearly all traces cheaply and
 //! the rest by search.
 //!
-//! What exactly a transaction is: [`blocks`]; what is kept: [`threads`]; unknown values: [`values`].
+//! What exactly a transaction is: `blocks`; what is kept: `threads`; unknown values: `values`.
 //! A read whose value was not recorded returned what was written last; a value that cannot be
 //! found out so may be any. The answer is `Atomic` or `NotAtomic` only if it is so
 //! whatever those values are.
 //!
 //! # The stages
 //!
-//! [`own_read`] (one block suffices) → [`reduce`] (the order of conflicts) → [`saturation`] (orders that
-//! must hold) → [`serialiser`] (a serial order, greedily) → [`exact`] (search, for small problems) →
-//! probing → [`cases`] (search by cases).
+//! `own_read` (one block suffices) → `reduce` (the order of conflicts) → `saturation` (orders that
+//! must hold) → `serialiser` (a serial order, greedily) → `exact` (search, for small problems) →
+//! probing → `cases` (search by cases).
 
-pub mod blocks;
-pub mod cases;
-pub mod core;
-pub mod exact;
-pub mod ids;
+mod blocks;
+mod cases;
+mod core;
+mod exact;
+mod ids;
 mod lost_update;
-pub mod order;
-pub mod own_read;
-pub mod printed;
+mod order;
+mod own_read;
+pub mod phrasing;
+mod printed;
 mod reasons;
-pub mod reduce;
+mod reduce;
 mod replay;
 mod rows;
-pub mod saturation;
-pub mod serialiser;
+mod saturation;
+mod serialiser;
 mod stages;
 mod structure;
-pub mod threads;
-pub mod values;
-pub mod verdict;
-pub mod window;
-pub mod words;
+mod threads;
+mod values;
+mod verdict;
+mod window;
 
-use untorn_trace::{Event, Source, Tables, Trace, TraceError};
+use untorn_trace::{Event, Tables};
 
 pub use blocks::Block;
 pub use values::Contradiction;
@@ -131,16 +131,4 @@ pub struct Facts {
 /// words of the answer, the names. The trace must be well-formed.
 pub fn confirm(events: &[Event], tables: &Tables, options: &Options) -> Confirmation {
     stages::Stages::new(events, tables, options).run()
-}
-
-/// Reads a source to its end and confirms it.
-///
-/// # Errors
-/// If the source cannot be read.
-pub fn confirm_source(
-    source: &mut dyn Source,
-    options: &Options,
-) -> Result<(Confirmation, Trace), TraceError> {
-    let trace = Trace::read(source)?;
-    Ok((confirm(&trace.events, &trace.tables, options), trace))
 }

@@ -66,10 +66,6 @@ impl Order {
         self.after.row(node.index())
     }
 
-    pub fn nodes(&self) -> usize {
-        self.nodes
-    }
-
     /// Puts everything that precedes `earlier`, and it, before `later`; for nodes that are added in an
     /// order in which nothing precedes a former one. The rows `after` are made by [`Order::mirror`].
     pub fn append(&mut self, earlier: Node, later: Node) {

@@ -15,6 +15,10 @@
 //! variables: a serial order of all is one of any selection. So refuting first looks at the
 //! variables on which the blocks of some component conflict with each other, with all blocks that
 //! touch them.
+//!
+//! The components are found by hand and not by petgraph, because their numbers also order components
+//! that no conflict orders, and so choose the serial order that is tried and shown first. petgraph
+//! promises some topological order only.
 
 use crate::blocks::Extract;
 use crate::ids::{BlockId, Slot};
@@ -27,8 +31,6 @@ pub struct Tangle {
     pub order: Vec<BlockId>,
     /// By variable of the trace: whether blocks of one component conflict on it.
     pub tangled: Vec<bool>,
-    /// Blocks in components of more than one.
-    pub blocks: usize,
 }
 
 impl Tangle {
@@ -42,11 +44,9 @@ impl Tangle {
         for (from, to, slot) in conflicts {
             tangled[slot.index()] |= component[from.index()] == component[to.index()];
         }
-        let mut sizes = vec![0_usize; extract.blocks.len()];
-        component.iter().for_each(|&own| sizes[own as usize] += 1);
         let mut order: Vec<BlockId> = (0..extract.blocks.len()).map(BlockId::new).collect();
         order.sort_by_key(|block| (component[block.index()], extract.blocks[block.index()].last));
-        Self { order, tangled, blocks: sizes.into_iter().filter(|&size| size > 1).sum() }
+        Self { order, tangled }
     }
 }
 

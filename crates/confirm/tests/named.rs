@@ -1,7 +1,7 @@
 //! Traces with a name: what the paper shows, what its conditions get wrong, and what once went wrong here.
 
 use untorn_confirm::{
-    Confirmation, Doubt, Method, Options, Reason, Stage, Verdict, Window, confirm, words,
+    Confirmation, Doubt, Method, Options, Reason, Stage, Verdict, Window, confirm, phrasing,
 };
 use untorn_testkit::{Truth, check_serial_order, script, value_atomic};
 use untorn_trace::{Access, EventIdx, Op, Trace, Value, VarFacts};
@@ -98,7 +98,7 @@ fn printed_wrw_misses_a_dirty_read() {
     assert!(!printed_fires(DIRTY_READ));
     let Reason::NoSource(no) = &reason else { panic!("{reason:?}") };
     assert!(no.passing.is_some());
-    let words = words::sentences(&reason, &trace.tables).join(" ");
+    let words = phrasing::sentences(&reason, &trace.tables).join(" ");
     assert!(words.contains("wrote only in passing"), "{words}");
 }
 
@@ -119,7 +119,7 @@ fn the_bank_account_of_the_paper_loses_an_update() {
     assert_eq!((updates.len(), sources.as_slice()), (2, &[None][..]));
     assert_eq!(reason.events(), [1, 3, 4, 6].map(EventIdx));
     assert_eq!(
-        words::sentences(&reason, &trace.tables),
+        phrasing::sentences(&reason, &trace.tables),
         [
             "withdraw of Alice read balance = 20 and wrote 10; withdraw of Bob read 20, too, and wrote 5: \
           whichever ran second had to read what the first one wrote."
@@ -138,7 +138,7 @@ fn a_lost_update_is_none_if_somebody_brings_the_value_back() {
 fn two_reads_of_one_block_differ() {
     let (reason, trace) = reason("T1 begin; T1 r(x)=0; T2 w(x)=2; T1 r(x)=2; T1 end");
     assert!(matches!(reason, Reason::OwnRead { wrote: false, .. }));
-    let words = words::sentences(&reason, &trace.tables).join(" ");
+    let words = phrasing::sentences(&reason, &trace.tables).join(" ");
     assert!(words.contains("read x = 0 and then read 2"), "{words}");
 }
 
@@ -153,7 +153,7 @@ fn two_variables_seen_half_changed() {
     let (reason, trace) = reason(
         "T2 begin; T2 r(low)=0; T1 begin; T1 w(low)=1; T1 w(high)=1; T1 end; T2 r(high)=1; T2 end",
     );
-    let words = words::sentences(&reason, &trace.tables).join("\n");
+    let words = phrasing::sentences(&reason, &trace.tables).join("\n");
     assert!(!words.is_empty());
     assert_eq!(reason.blocks().len(), 2, "{words}");
 }
@@ -167,7 +167,7 @@ fn write_skew() {
     assert!(!no.orders.is_empty(), "why the one runs before the other is part of the reason");
     assert_eq!((reason.blocks().len(), reason.vars().len()), (2, 2));
     assert_eq!(
-        words::sentences(&reason, &trace.tables),
+        phrasing::sentences(&reason, &trace.tables),
         [
             "the block of T1 read x = 0, the initial value, and nobody else can have left it.",
             "the block of T1 runs before the block of T2: the block of T2 wrote x, too, and must not come \

@@ -7,15 +7,9 @@ use rustc_hash::FxHashMap;
 use untorn_trace::{Op, ThreadId};
 
 use crate::goal::Goal;
-use crate::history::{At, History, ReadFrom, Section};
+use crate::history::{At, ReadFrom, Section};
 use crate::index::{Index, exclude_each_other};
-use crate::plan::{Plan, Strength};
-
-/// Whether `plan` is a plan for `goal` in the sense of `strength`; see the [crate].
-pub fn is_plan(history: &History, strength: Strength, goal: &Goal, plan: &Plan) -> bool {
-    // Only what reads ask for is needed of the index, but it is built for debugging anyway.
-    is_plan_in(&Index::new(history, strength), goal, plan)
-}
+use crate::plan::Plan;
 
 pub(crate) fn is_plan_in(index: &Index<'_>, goal: &Goal, plan: &Plan) -> bool {
     let mut replay = Replay {

@@ -1,6 +1,6 @@
 //! Lock-valid prediction against the search through all plans.
 
-use untorn_predict::facts::Facts;
+use untorn_predict::Facts;
 use untorn_predict::lock_valid::{LockValid, Verdict};
 use untorn_predict::{At, Goal, History};
 use untorn_testkit::plans::{PlanOracle, PlanRule, check_plan};

@@ -23,7 +23,7 @@ pub mod context;
 pub mod eraser;
 pub mod fast;
 mod lockset;
-pub mod outcome;
+mod outcome;
 pub mod two_pass;
 pub mod velodrome;
 

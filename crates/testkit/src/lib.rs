@@ -4,7 +4,10 @@
 //! conflict alone, the [`validity`] predicate from the definition of a well-formed trace, and a
 //! [`random`] trace depends on nothing but its seed. [`for_random_traces`] ties them together.
 
+pub mod class_file;
+pub mod effort;
 pub mod harness;
+pub mod java;
 pub mod oracle;
 pub mod plans;
 pub mod programs;
@@ -21,6 +24,7 @@ pub mod validity;
 pub mod valued;
 pub mod workload;
 
+pub use effort::{cases, is_soak};
 pub use harness::{for_random_traces, for_rings};
 pub use oracle::{CycleFault, check_cycle, first_violation, is_self_serializable, refuted_blocks};
 pub use plans::{PlanFault, PlanOracle, PlanRule, check_plan, exists_plan};

@@ -78,16 +78,6 @@ impl<'a> PoolBuilder<'a> {
         self.member(Tag::Methodref, class, name, desc)
     }
 
-    /// A method of an interface; also what `invokestatic` of such a method names.
-    pub fn interface_methodref(
-        &mut self,
-        class: &str,
-        name: &str,
-        desc: &str,
-    ) -> Result<u16, PoolFull> {
-        self.member(Tag::InterfaceMethodref, class, name, desc)
-    }
-
     fn member(&mut self, tag: Tag, class: &str, name: &str, desc: &str) -> Result<u16, PoolFull> {
         let indices = [self.class(class)?, self.name_and_type(name, desc)?];
         self.intern_indices(tag, &indices)

@@ -59,14 +59,6 @@ impl Snippet {
         self
     }
 
-    /// An instruction with an operand of one byte, such as `newarray`.
-    #[must_use]
-    pub fn op_u8(mut self, opcode: u8, operand: u8) -> Self {
-        debug_assert_eq!(op::len(opcode), 2, "opcode {opcode:#x} takes other operands");
-        self.bytes.extend([opcode, operand]);
-        self
-    }
-
     /// An instruction with an operand of two bytes, such as `getfield` or `checkcast`.
     #[must_use]
     pub fn op_u16(mut self, opcode: u8, index: u16) -> Self {
@@ -85,24 +77,10 @@ impl Snippet {
         self.op_u16(op::INVOKESTATIC, method)
     }
 
-    /// `slots` is what receiver and arguments take on the stack.
-    #[must_use]
-    pub fn invokeinterface(mut self, method: u16, slots: u8) -> Self {
-        self.put(op::INVOKEINTERFACE, method);
-        self.bytes.extend([slots, 0]);
-        self
-    }
-
     /// Pushes a constant of one slot.
     #[must_use]
     pub fn ldc(self, index: u16) -> Self {
         self.op_u16(op::LDC_W, index)
-    }
-
-    /// Pushes a long or a double.
-    #[must_use]
-    pub fn ldc2(self, index: u16) -> Self {
-        self.op_u16(op::LDC2_W, index)
     }
 
     /// Pushes an int in the shortest way.

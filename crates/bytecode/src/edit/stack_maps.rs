@@ -8,6 +8,7 @@
 use super::PoolBuilder;
 use super::layout::Layout;
 use super::method::MethodEdit;
+use crate::descriptor;
 use crate::frames::{Frame, FrameWriter, Frames, Shape, Type};
 use crate::{ClassFile, Method, PoolFull, SkipReason};
 
@@ -55,25 +56,18 @@ fn parameters(
     pool: &mut PoolBuilder<'_>,
     types: &mut Vec<Type>,
 ) -> Result<(), PoolFull> {
-    let mut rest = descriptor.strip_prefix('(').unwrap_or_default();
-    while let Some(&first) = rest.as_bytes().first() {
-        if let Some(primitive) = Type::primitive(first) {
-            types.push(primitive);
-            rest = &rest[1..];
-            continue;
-        }
-        let dimensions = rest.bytes().take_while(|&byte| byte == b'[').count();
-        let len = match rest.as_bytes().get(dimensions) {
-            Some(b'L') => rest.find(';').map(|end| end + 1),
-            Some(&element) => Type::primitive(element).map(|_| dimensions + 1),
-            None => None,
+    for parameter in descriptor::parameters(descriptor) {
+        let primitive = match parameter.as_bytes() {
+            &[single] => Type::primitive(single),
+            _ => None,
         };
-        let Some((parameter, behind)) = len.and_then(|len| rest.split_at_checked(len)) else {
-            break;
-        };
-        let name = parameter.strip_prefix('L').and_then(|name| name.strip_suffix(';'));
-        types.push(Type::Object(pool.class(name.unwrap_or(parameter))?));
-        rest = behind;
+        types.push(match primitive {
+            Some(primitive) => primitive,
+            None => {
+                let class = descriptor::class_of(parameter).unwrap_or(parameter);
+                Type::Object(pool.class(class)?)
+            }
+        });
     }
     Ok(())
 }

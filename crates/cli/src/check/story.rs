@@ -113,7 +113,7 @@ pub fn finding(found: &Finding, check: &Check) -> report::Finding {
     }
     let values = match &found.judged.values {
         Values::NotAtomic { reason, whole } => {
-            let mut sentences = untorn_confirm::words::sentences(reason, &found.tables);
+            let mut sentences = untorn_confirm::phrasing::sentences(reason, &found.tables);
             if !whole {
                 sentences.push("(This was decided for the part of the run around it.)".to_owned());
             }

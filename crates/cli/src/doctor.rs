@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 use untorn_jvm::config::{Config, ScopeConfig};
-use untorn_jvm::launch::{Launch, Start, find_program, release_of};
+use untorn_jvm::java_home::release_of;
+use untorn_jvm::launch::{Launch, Start, find_program};
 use untorn_report::words::count;
 
 use crate::args::DoctorArgs;
@@ -56,7 +57,7 @@ fn tell(start: &Start<'_>, meta: &LastMeta, done: &Run) -> String {
         let _ = writeln!(out, "{head:<9}{text}");
     };
     // Which one a script takes, we do not know.
-    if !start.is_behind() {
+    if !start.is_indirect_launch() {
         line("java", version(&start.words[0]));
     }
     line("agent", done.fault.clone().unwrap_or_else(|| "attached".to_owned()));

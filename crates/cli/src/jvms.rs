@@ -1,6 +1,6 @@
 //! A command that starts JVMs of its own: was there one that is meant, and only one?
 
-use untorn_jvm::choose::{Seen, Which};
+use untorn_jvm::jvm_selection::{JvmSelector, SeenJvm};
 use untorn_jvm::launch::{Launch, Start};
 use untorn_report::text::plain;
 use untorn_report::words::count;
@@ -18,20 +18,20 @@ const GRADLE_WORKER: &str = "GradleWorkerMain";
 
 /// Insists that the JVM that was recorded is the one that is meant. Says so if others are meant as well.
 pub fn only_one(launch: &Launch, start: &Start<'_>) -> Result<Option<String>> {
-    if !start.is_behind() {
+    if !start.is_indirect_launch() {
         return Ok(None);
     }
     let seen = launch.seen();
     let meant = seen.iter().filter(|one| one.meant).count();
-    match (meant, start.which.is_any()) {
+    match (meant, start.selector.is_any()) {
         (1, _) => Ok(None),
         (0, true) => Err(Failure::input(format!("'{}' started no Java program", start.words[0]))
             .way_out(
                 "write a command that starts one with `java`, waits for it and leaves it JAVA_TOOL_OPTIONS; or start it directly: untorn record -- java -cp classes Main",
             )),
-        (0, false) => Err(Failure::input(format!("no JVM is meant by {}", words(start.which)))
+        (0, false) => Err(Failure::input(format!("no JVM is meant by {}", words(start.selector)))
             .details(list(&seen))
-            .way_out(how_to_mean(start.which, &seen))),
+            .way_out(how_to_mean(start.selector, &seen))),
         (_, true) => Err(Failure::input(format!(
             "{} ran: which one is meant?",
             count(seen.len() as u64, "JVM")
@@ -41,13 +41,13 @@ pub fn only_one(launch: &Launch, start: &Start<'_>) -> Result<Option<String>> {
         (_, false) => Ok(Some(format!(
             "NOTE: {} are meant by {}; only the first was recorded",
             count(meant as u64, "JVM"),
-            words(start.which)
+            words(start.selector)
         ))),
     }
 }
 
 /// How the right pattern is found.
-fn how_to_mean(which: &Which, seen: &[Seen]) -> &'static str {
+fn how_to_mean(which: &JvmSelector, seen: &[SeenJvm]) -> &'static str {
     // Gradle tells the JVM of a test what to run through a socket, where nobody else can read it.
     if which.test.is_some() && seen.iter().any(|one| one.command.contains(GRADLE_WORKER)) {
         "--test reads what Maven runs, and cannot see what Gradle does: --main '*GradleWorkerMain*' and Gradle's own --tests; or, so that it replays, --junit with the class path of the test"
@@ -56,7 +56,7 @@ fn how_to_mean(which: &Which, seen: &[Seen]) -> &'static str {
     }
 }
 
-fn words(which: &Which) -> String {
+fn words(which: &JvmSelector) -> String {
     let option = |name: &str, pattern: &Option<String>| {
         pattern.as_ref().map(|pattern| format!("--{name} '{pattern}'"))
     };
@@ -65,8 +65,8 @@ fn words(which: &Which) -> String {
 }
 
 /// The JVMs, each with the beginning of its command.
-fn list(seen: &[Seen]) -> Vec<String> {
-    let line = |one: &Seen| {
+fn list(seen: &[SeenJvm]) -> Vec<String> {
+    let line = |one: &SeenJvm| {
         let command = plain(&one.command);
         let beginning: String = command.chars().take(SHOWN).collect();
         let more = if beginning.len() < command.len() { "…" } else { "" };

@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use untorn_jvm::JUNIT_MAIN;
-use untorn_jvm::choose::Which;
 use untorn_jvm::config::Config;
-use untorn_jvm::launch::{Start, is_java};
+use untorn_jvm::java_home::is_java;
+use untorn_jvm::jvm_selection::JvmSelector;
+use untorn_jvm::launch::Start;
 
 use crate::args::ProgramArgs;
 use crate::exit::{Failure, Result};
@@ -15,7 +16,7 @@ use crate::project::need_command;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Program {
     pub command: Vec<String>,
-    pub which: Which,
+    pub which: JvmSelector,
     /// Where it runs; `None` is here.
     pub directory: Option<PathBuf>,
 }
@@ -32,12 +33,12 @@ impl Program {
             return Err(Failure::input("an empty pattern matches no JVM, in --main or --test")
                 .way_out("write '*' for any text, as in --main '*.Server'"));
         }
-        Ok(Self { command, which: Which { main, test }, directory })
+        Ok(Self { command, which: JvmSelector { main, test }, directory })
     }
 
     /// How it is started under the agent.
     pub fn start<'a>(&'a self, config: &'a Config) -> Start<'a> {
-        Start { words: &self.command, which: &self.which, config, extra: &[] }
+        Start { words: &self.command, selector: &self.which, config, extra: &[] }
     }
 
     /// Whether it is the agent's own class that runs.

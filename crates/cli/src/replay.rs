@@ -4,7 +4,7 @@ mod compare;
 
 use std::path::Path;
 
-use untorn_jvm::choose::Which;
+use untorn_jvm::jvm_selection::JvmSelector;
 use untorn_jvm::launch::{Launch, Start};
 use untorn_jvm::{INPUT, SCHEDULE, config::Config};
 use untorn_report::words::number;
@@ -53,9 +53,9 @@ pub fn run(replay: &Replay) -> Result<u8> {
             replay.port
         ));
     }
-    let which: Which =
+    let which: JvmSelector =
         which.and_then(|which| serde_json::from_value(which).ok()).unwrap_or_default();
-    let start = Start { words: &command, which: &which, config: &config, extra: &extra };
+    let start = Start { words: &command, selector: &which, config: &config, extra: &extra };
     let done = run::run(&launch, &start, &surroundings)?;
     let new = Input::utr(&again);
     match compare(&old, &new)? {

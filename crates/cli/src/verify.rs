@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use untorn_explore::{Only, Outcome};
-use untorn_jvm::choose::Which;
 use untorn_jvm::config::ScopeConfig;
+use untorn_jvm::jvm_selection::JvmSelector;
 use untorn_report::model::{Evidence, Finding, Report, Setting};
 use untorn_report::text::plain;
 use untorn_report::words::{count, number};
@@ -72,7 +72,8 @@ fn check_of(args: VerifyArgs, report: &Report, evidence: &Evidence) -> Result<Ch
     let program = if is_new {
         Program::new(args.program)?
     } else {
-        let which = Which { main: args.program.main.or(main), test: args.program.test.or(test) };
+        let which =
+            JvmSelector { main: args.program.main.or(main), test: args.program.test.or(test) };
         Program { command: facts.command, which, directory: directory.map(PathBuf::from) }
     };
     let field =

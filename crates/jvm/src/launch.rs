@@ -1,29 +1,26 @@
 //! Starts a Java program under the agent.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::choose::{CHOOSE, Choice, Seen, Which, read_seen};
-use crate::config::{Config, Progress};
+use untorn_jvm_protocol::config::{Config, Progress};
+use untorn_jvm_protocol::java_home::{is_java, release_of};
+use untorn_jvm_protocol::jvm_options::{TOOL_OPTIONS, put_agent};
+use untorn_jvm_protocol::jvm_selection::{JvmSelector, SELECT, SeenJvm, Selection, read_seen};
+
+use crate::folder::PrivateFolder;
 
 /// The file name of the agent.
-pub const LIBRARY: &str = "libuntorn_jvm.so";
-
-/// The variable of the environment by which the agent finds its configuration. The program can look at the options of
-/// its JVM, and they shall be the same in every run; the agent removes the variable before the program begins.
-const CONFIG_VARIABLE: &str = "UNTORN_CONFIG";
-/// The variable from which every JVM takes options.
-pub(crate) const TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
+pub const LIBRARY: &str = "libuntorn_jvm_agent.so";
 
 /// What is to be started.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     /// A command. If it is not `java` itself, it starts it.
     pub words: &'a [String],
-    pub which: &'a Which,
+    pub selector: &'a JvmSelector,
     pub config: &'a Config,
     /// Further options of the JVM.
     pub extra: &'a [String],
@@ -31,8 +28,8 @@ pub struct Start<'a> {
 
 impl Start<'_> {
     /// Whether the JVM is started by somebody else.
-    pub fn is_behind(&self) -> bool {
-        !self.words.first().is_some_and(|word| is_java(word)) || !self.which.is_any()
+    pub fn is_indirect_launch(&self) -> bool {
+        !self.words.first().is_some_and(|word| is_java(word)) || !self.selector.is_any()
     }
 }
 
@@ -53,7 +50,7 @@ pub enum LaunchError {
 /// is dropped.
 #[derive(Debug)]
 pub struct Launch {
-    directory: PathBuf,
+    folder: PrivateFolder,
     agent: PathBuf,
 }
 
@@ -61,30 +58,23 @@ impl Launch {
     /// Finds the agent and makes a place for its files.
     pub fn prepare() -> Result<Self, LaunchError> {
         let agent = find_agent()?;
-        // Several may be prepared by one process.
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let (process, number) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        // Always of the same length: the JVM keeps it in its own memory, and what lies behind must not move.
-        let directory = std::env::temp_dir().join(format!("untorn-{process:010}-{number:06}"));
-        let fail = |error: std::io::Error| LaunchError::Write {
-            path: directory.clone(),
-            reason: error.to_string(),
-        };
-        std::fs::create_dir_all(&directory).map_err(fail)?;
-        Ok(Self { directory, agent })
+        let parent = std::env::temp_dir();
+        match PrivateFolder::create_in(&parent) {
+            Ok(folder) => Ok(Self { folder, agent }),
+            Err(error) => Err(LaunchError::Write { path: parent, reason: error.to_string() }),
+        }
     }
 
     pub fn progress_file(&self) -> PathBuf {
-        self.directory.join("progress.json")
+        self.folder.path().join("progress.json")
     }
 
     /// A file of our own with that content.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<PathBuf, LaunchError> {
-        let path = self.directory.join(name);
-        match std::fs::write(&path, content) {
-            Ok(()) => Ok(path),
-            Err(error) => Err(LaunchError::Write { path, reason: error.to_string() }),
-        }
+        self.folder.write(name, content).map_err(|error| LaunchError::Write {
+            path: self.folder.path().join(name),
+            reason: error.to_string(),
+        })
     }
 
     /// The command with the agent in it. `surround` gives it its folder and its environment.
@@ -97,7 +87,7 @@ impl Launch {
         let mut command = Command::new(name);
         surround(&mut command);
         self.forget();
-        if start.is_behind() {
+        if start.is_indirect_launch() {
             self.put_into_environment(start, &mut command)?;
         } else {
             let program = find_program(name).ok_or_else(|| LaunchError::NotFound(name.clone()))?;
@@ -120,11 +110,11 @@ impl Launch {
     }
 
     fn seen_file(&self) -> PathBuf {
-        self.directory.join("seen")
+        self.folder.path().join("seen")
     }
 
     fn claim_file(&self) -> PathBuf {
-        self.directory.join("claim")
+        self.folder.path().join("claim")
     }
 
     fn write_json(
@@ -142,8 +132,8 @@ impl Launch {
         command: &mut Command,
     ) -> Result<(), LaunchError> {
         let before = tool_options(command);
-        let path = self.directory.join("choice.json");
-        let agent = format!("-agentpath:{}={CHOOSE}{}", self.agent.display(), path.display());
+        let path = self.folder.path().join("selection.json");
+        let agent = format!("-agentpath:{}={SELECT}{}", self.agent.display(), path.display());
         // The JVM splits the variable at blanks that are not between quotes.
         let agent =
             if agent.contains(char::is_whitespace) { format!("\"{agent}\"") } else { agent };
@@ -151,9 +141,9 @@ impl Launch {
         command.env(TOOL_OPTIONS, &options);
         let mut config = start.config.clone();
         // If nobody says which JVM is meant, one that the program itself starts counts, too.
-        config.tool_options = start.which.is_any().then_some(options);
-        let choice = Choice {
-            which: start.which.clone(),
+        config.tool_options = start.selector.is_any().then_some(options);
+        let selection = Selection {
+            selector: start.selector.clone(),
             config: self.write_json("config.json", &config)?,
             agent: self.agent.clone(),
             extra: start.extra.to_vec(),
@@ -161,12 +151,12 @@ impl Launch {
             seen: self.seen_file(),
             claim: self.claim_file(),
         };
-        self.write_json("choice.json", &choice)?;
+        self.write_json("selection.json", &selection)?;
         Ok(())
     }
 
     /// The JVMs that ran a program below the command, if it was not `java` itself.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<SeenJvm> {
         read_seen(&self.seen_file())
     }
 
@@ -175,23 +165,6 @@ impl Launch {
         let text = std::fs::read(self.progress_file()).ok()?;
         serde_json::from_slice(&text).ok()
     }
-}
-
-impl Drop for Launch {
-    fn drop(&mut self) {
-        // Left-overs in the directory for temporary files do no harm.
-        let _ = std::fs::remove_dir_all(&self.directory);
-    }
-}
-
-/// In the agent: the configuration that the launcher left in the environment. It is taken out, so that the program
-/// sees the same environment in every run.
-#[expect(unsafe_code, reason = "the environment of the whole process changes")]
-pub(crate) fn take_config() -> Option<PathBuf> {
-    let path = std::env::var_os(CONFIG_VARIABLE)?;
-    // SAFETY: the JVM loads agents before it starts threads of its own; the thread that started it waits for it.
-    unsafe { std::env::remove_var(CONFIG_VARIABLE) };
-    Some(PathBuf::from(path))
 }
 
 /// The verifier of old class files loads classes in an order that depends on where the JVM lies in memory, and with the
@@ -215,19 +188,6 @@ fn at_fixed_addresses(command: &mut Command) {
     unsafe { command.pre_exec(fix) };
 }
 
-/// Gives a command the options of a JVM under the agent.
-pub(crate) fn put_agent(
-    command: &mut Command,
-    agent: &Path,
-    config_file: &Path,
-    config: &Config,
-    release: Option<u32>,
-) {
-    let mut option = OsString::from("-agentpath:");
-    option.push(agent);
-    command.env(CONFIG_VARIABLE, config_file).arg(option).args(jvm_options(config, release));
-}
-
 /// What a command has in that variable.
 fn tool_options(command: &Command) -> Option<String> {
     let set = command.get_envs().find(|(name, _)| *name == OsStr::new(TOOL_OPTIONS));
@@ -236,52 +196,6 @@ fn tool_options(command: &Command) -> Option<String> {
         None => std::env::var_os(TOOL_OPTIONS),
     };
     value.and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty())
-}
-
-fn jvm_options(config: &Config, release: Option<u32>) -> Vec<String> {
-    let mut options = vec![
-        // Identities of objects become small numbers in the order in which they are asked for.
-        "-XX:+UnlockExperimentalVMOptions".to_owned(),
-        "-XX:hashCode=3".to_owned(),
-        // The compiler would make chains of calls of a string builder into something of its own, without our probes, and
-        // when it does so differs from run to run.
-        "-XX:-OptimizeStringConcat".to_owned(),
-        // Soft references are cleared when memory runs out and not before: how much is used differs from run to run.
-        "-XX:SoftRefLRUPolicyMSPerMB=1000000000".to_owned(),
-        // Probes make methods longer; the JVM would no longer compile the longest.
-        "-XX:-DontCompileHugeMethods".to_owned(),
-    ];
-    if release.is_some_and(|release| release < 15) {
-        // The header of an object that only one thread ever locked would not tell whether it has an identity.
-        options.push("-XX:-UseBiasedLocking".to_owned());
-    }
-    if release.is_some_and(|release| release >= 21) {
-        // Every virtual thread gets a thread of its own, which can be controlled.
-        options.push("-XX:-VMContinuations".to_owned());
-    }
-    if config.pin {
-        // Controlled threads share a processor, which is not to be seen by the program.
-        let count = std::thread::available_parallelism().map_or(1, usize::from);
-        options.push(format!("-XX:ActiveProcessorCount={count}"));
-    }
-    options
-}
-
-/// Whether a word of a command starts a JVM by itself.
-pub fn is_java(word: &str) -> bool {
-    Path::new(word).file_name() == Some(OsStr::new("java"))
-}
-
-/// The folder of the JDK that a program, `bin/java` of it, belongs to.
-pub fn home_of(java: &Path) -> Option<PathBuf> {
-    java.canonicalize().ok()?.ancestors().nth(2).map(Path::to_owned)
-}
-
-/// Which release of Java a program belongs to, by the file `release` of its JDK: 17 for `JAVA_VERSION="17.0.15"`.
-pub fn release_of(java: &Path) -> Option<u32> {
-    let text = std::fs::read_to_string(home_of(java)?.join("release")).ok()?;
-    let version = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
-    version.trim_matches('"').split(['.', '-', '+', '_']).next()?.parse().ok()
 }
 
 /// Beside the executable, where `cargo` and an installation put it.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use untorn_compositions::{Archives, Finding, Jdk, Options, Origin, Report, analyze};
 use untorn_explore::{ComposedCall, Composition, Compositions, ResultKind};
-use untorn_jvm::launch::{find_program, home_of, is_java};
+use untorn_jvm::java_home::{home_of, is_java};
+use untorn_jvm::launch::find_program;
 use untorn_report::words::{count, number};
 
 use crate::classpath::class_path;
@@ -48,7 +49,7 @@ pub fn look_for(check: &mut Check, console: &mut Console) -> Result<()> {
         pairs(all.len()),
         if all.len() == 1 { "looks" } else { "look" },
     ))?;
-    check.scope.units = units(&report);
+    check.scope.tracked_calls = tracked_calls(&report);
     check.options.compositions = Arc::new(Compositions::new(all));
     Ok(())
 }
@@ -95,11 +96,11 @@ fn compositions(finding: &Finding) -> impl Iterator<Item = Composition> {
 }
 
 /// Where the agent is to mark calls, by method.
-fn units(report: &Report) -> BTreeMap<String, Vec<u32>> {
-    let mut units: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+fn tracked_calls(report: &Report) -> BTreeMap<String, Vec<u32>> {
+    let mut calls: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     for unit in &report.units {
         let method = format!("{}.{}{}", unit.class, unit.method, unit.descriptor);
-        units.entry(method).or_default().push(unit.pc);
+        calls.entry(method).or_default().push(unit.pc);
     }
-    units
+    calls
 }

@@ -155,7 +155,7 @@ impl Worker {
         self.patience = self.patience.min(measure);
         let [mut stdout, stderr] = [self.kept(0), self.kept(1)];
         let start = self.record.program.start(&config);
-        if start.is_behind() {
+        if start.is_indirect_launch() {
             stdout = noise::without(&stdout);
         }
         let ended = self.ending(ended, &start, &stderr)?;

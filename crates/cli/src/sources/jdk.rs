@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use untorn_jvm::launch::{find_program, home_of, is_java};
+use untorn_jvm::java_home::{home_of, is_java};
+use untorn_jvm::launch::find_program;
 
 /// `lib/src.zip` of the JDK whose `java` the command starts. Lines of another version would be wrong lines, so a
 /// command that is not `java` itself has none.

@@ -446,10 +446,10 @@ pub fn untorn(args: &[&str]) -> Command {
 pub fn agent() -> PathBuf {
     let beside = Path::new(env!("CARGO_BIN_EXE_untorn")).parent().expect("a folder");
     let places = [beside.join("deps"), beside.to_owned()];
-    let found = places.iter().map(|place| place.join("libuntorn_jvm.so"));
+    let found = places.iter().map(|place| place.join("libuntorn_jvm_agent.so"));
     let newest =
         found.filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path))).max();
-    newest.unwrap_or_else(|| panic!("no libuntorn_jvm.so in {}", beside.display())).1
+    newest.unwrap_or_else(|| panic!("no libuntorn_jvm_agent.so in {}", beside.display())).1
 }
 
 /// `untorn record`, quietly, with further options.

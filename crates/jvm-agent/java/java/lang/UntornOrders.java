@@ -1,0 +1,106 @@
+package java.lang;
+
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.Exchanger;
+import java.util.concurrent.ForkJoinTask;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.Phaser;
+import java.util.concurrent.Semaphore;
+
+/**
+ * Probes of what orders threads without being a lock: latches, semaphores, barriers, futures. Who lets others go on
+ * and who goes on access the same variable, whose values are numbers of versions; see {@link UntornCollections}.
+ */
+public final class UntornOrders {
+    // Of an update there are three places: its read, its write, and the read of one that did not come about.
+    private static final int WRITTEN = 1;
+    private static final int SEEN = 2;
+
+    private UntornOrders() {}
+
+    /**
+     * Before a call because of which others may go on. The thread keeps the token until the call has begun: nobody sees
+     * this and not yet the call.
+     */
+    public static void release(Object target, int site) {
+        if (target == null || !UntornProbe.here()) return;
+        UntornProbe.endStep();
+        int field = field(target);
+        if (field < 0 || !UntornProbe.here()) return;
+        int object = UntornValues.id(target);
+        long version = UntornCollections.version(object, field);
+        UntornCollections.setVersion(object, field, version + 1);
+        UntornProbe.putFirst(site, object, version, field);
+        UntornProbe.putFirst(site + WRITTEN, object, version + 1, field);
+    }
+
+    /** After a call that saw what others did. */
+    public static void observe(Object target, int site) {
+        if (target == null || !UntornProbe.here()) return;
+        int field = field(target);
+        if (field < 0) return;
+        int object = UntornValues.id(target);
+        UntornProbe.put(site + SEEN, object, UntornCollections.version(object, field), field);
+    }
+
+    /** After a call that took something which others cannot have now. */
+    public static void acquire(Object target, int site) {
+        if (target == null || !UntornProbe.here()) return;
+        int field = field(target);
+        if (field < 0) return;
+        int object = UntornValues.id(target);
+        long version = UntornCollections.version(object, field);
+        UntornCollections.setVersion(object, field, version + 1);
+        UntornProbe.putFirst(site, object, version, field);
+        UntornProbe.put(site + WRITTEN, object, version + 1, field);
+    }
+
+    public static void acquire(boolean done, Object target, int site) {
+        if (done) {
+            acquire(target, site);
+        } else {
+            observe(target, site);
+        }
+    }
+
+    // ---- what variables are called: after the class of the JDK, which has no field that is told ----
+
+    private static final String[] NAMES = {
+        "CountDownLatch", "Semaphore", "CyclicBarrier", "Phaser", "Exchanger", "FutureTask", "CompletableFuture",
+        "ForkJoinTask", "BlockingQueue"
+    };
+
+    /** One more than the number of the variable of each; 0 while that is not known. */
+    private static final int[] FIELDS = new int[NAMES.length];
+
+    /** The number of the variable; negative if the object is none of ours. */
+    private static int field(Object target) {
+        int kind = kind(target);
+        if (kind < 0) return -1;
+        if (FIELDS[kind] == 0) {
+            UntornProbe.suspendRecording();
+            try {
+                String name = "java.util.concurrent.".concat(NAMES[kind]);
+                FIELDS[kind] = UntornProbe.fieldNumber(name, "@state", "J") + 1;
+            } finally {
+                UntornProbe.resumeRecording();
+            }
+        }
+        return FIELDS[kind] - 1;
+    }
+
+    private static int kind(Object target) {
+        if (target instanceof ForkJoinTask) return 7;
+        if (target instanceof CompletableFuture) return 6;
+        if (target instanceof FutureTask) return 5;
+        if (target instanceof CountDownLatch) return 0;
+        if (target instanceof Semaphore) return 1;
+        if (target instanceof CyclicBarrier) return 2;
+        if (target instanceof Phaser) return 3;
+        if (target instanceof Exchanger) return 4;
+        return target instanceof BlockingQueue ? 8 : -1;
+    }
+}

@@ -1,0 +1,541 @@
+package java.lang;
+
+import jdk.internal.misc.Unsafe;
+
+/**
+ * The half of the Untorn agent that runs inside of the program: what rewritten classes call.
+ *
+ * <p>Exactly one controlled thread runs at a time; it holds the token and is {@link #owner}. Its events go
+ * into one off-heap buffer, {@link #RECORD} bytes each, and native code is entered only when the address
+ * {@link #pos} reaches {@link #limit}: the buffer is full, or it is time to let another thread run. So "run for n
+ * events" costs nothing but the value of {@code limit}. Threads that are not controlled (the JVM's own) are
+ * never the owner, and their probes do nothing.
+ *
+ * <p>Probes of accesses come <em>after</em> the access: the thread can only lose the token after an event, so
+ * the order of records is the order of accesses.
+ *
+ * <p>The class lives in {@code java.lang} because classes of the boot loader must be able to call it before
+ * modules exist; it is defined before any Java code runs and therefore has no static initialiser. Whatever it
+ * calls before {@link #owner} is set must not need one either.
+ */
+public final class UntornProbe {
+    private static final long RECORD = 24;
+
+    /** The thread that has the token and is recorded; null before the program begins and after it ended. */
+    static Thread owner;
+    /** Number of the owner, counted from 1: what it writes into the words of locks that it holds. */
+    static int self;
+    /** Where the next record goes, and the address at which native code wants to be asked. */
+    static long pos;
+    static long limit;
+    /** Branches of the owner since its last record. */
+    static int branches;
+    /** After that many branches without an event the thread is taken to spin. */
+    static int spin;
+    /** One word for each object number: number of the owner (high half) and depth (low half); 0 is free. */
+    static long locks;
+    /** While positive the owner keeps the token (it runs a class initialiser). */
+    static int quiet;
+    /** How many more times the owner should not be stopped. */
+    static int spare;
+    /** The thread that has the token but is not recorded (it loads a class), and how often it said so. */
+    static Thread silent;
+    static int depth;
+    /** How many controlled threads lost the token while they were blocked outside of our sight. */
+    static int away;
+    /** Native methods can be called. */
+    static boolean ready;
+    /** Where the header of a free object keeps its identity; 0 if that could not be found out. */
+    static long identityBits;
+    /** The lowest bits of the header of an object, which say whether it is free. */
+    private static final long STATE_BITS = 7;
+    private static final long FREE = 1;
+
+    /** The JVM makes an error of what an initialiser threw; that takes some events. */
+    private static final int SPARED = 8;
+
+    private UntornProbe() {}
+
+    // ---- fields: reads and writes alike, the site tells which ----
+
+    public static void field(Object object, int value, int site) {
+        if (here()) put(site, System.identityHashCode(object), value, 0);
+    }
+
+    public static void field(Object object, long value, int site) {
+        if (here()) put(site, System.identityHashCode(object), value, 0);
+    }
+
+    public static void field(Object object, float value, int site) {
+        if (here()) put(site, System.identityHashCode(object), Float.floatToRawIntBits(value), 0);
+    }
+
+    public static void field(Object object, double value, int site) {
+        if (here()) put(site, System.identityHashCode(object), Double.doubleToRawLongBits(value), 0);
+    }
+
+    public static void field(Object object, Object value, int site) {
+        if (here()) put(site, System.identityHashCode(object), System.identityHashCode(value), 0);
+    }
+
+    // ---- static fields ----
+
+    public static void global(int value, int site) {
+        if (here()) put(site, 0, value, 0);
+    }
+
+    public static void global(long value, int site) {
+        if (here()) put(site, 0, value, 0);
+    }
+
+    public static void global(float value, int site) {
+        if (here()) put(site, 0, Float.floatToRawIntBits(value), 0);
+    }
+
+    public static void global(double value, int site) {
+        if (here()) put(site, 0, Double.doubleToRawLongBits(value), 0);
+    }
+
+    public static void global(Object value, int site) {
+        if (here()) put(site, 0, System.identityHashCode(value), 0);
+    }
+
+    // ---- elements of arrays ----
+
+    public static void element(Object array, int index, int value, int site) {
+        if (here()) put(site, System.identityHashCode(array), value, index);
+    }
+
+    public static void element(Object array, int index, long value, int site) {
+        if (here()) put(site, System.identityHashCode(array), value, index);
+    }
+
+    public static void element(Object array, int index, float value, int site) {
+        if (here()) put(site, System.identityHashCode(array), Float.floatToRawIntBits(value), index);
+    }
+
+    public static void element(Object array, int index, double value, int site) {
+        if (here()) put(site, System.identityHashCode(array), Double.doubleToRawLongBits(value), index);
+    }
+
+    public static void element(Object array, int index, Object value, int site) {
+        if (here()) put(site, System.identityHashCode(array), System.identityHashCode(value), index);
+    }
+
+    // ---- monitors ----
+
+    /** Before a monitor is entered: waits, in the scheduler, until it is free. */
+    public static void enter(Object object, int site) {
+        if (object == null || !hasToken() || isOurs(object)) return;
+        int id = System.identityHashCode(object);
+        Unsafe unsafe = Unsafe.getUnsafe();
+        long word = locks + ((long) id << 3);
+        long held = unsafe.getLong(word);
+        if (held == 0) {
+            unsafe.putLong(word, (long) self << 32 | 1);
+        } else if ((int) (held >>> 32) == self) {
+            unsafe.putLong(word, held + 1);
+        } else {
+            contended(object, id, site);
+        }
+        if (silent == null) put(site, id, 0, 0);
+    }
+
+    /** After a monitor was left. */
+    public static void exit(Object object, int site) {
+        if (!hasToken() || isOurs(object)) return;
+        int id = System.identityHashCode(object);
+        Unsafe unsafe = Unsafe.getUnsafe();
+        long word = locks + ((long) id << 3);
+        long held = unsafe.getLong(word);
+        if ((int) (held >>> 32) != self) return; // entered before the program began
+        unsafe.putLong(word, (int) held == 1 ? 0 : held - 1);
+        if (silent == null) put(site, id, 0, 0);
+    }
+
+    /**
+     * Whether a monitor is of no concern to others: it is entered in silence, free, and nobody ever asked for its identity,
+     * as everybody does who enters it otherwise. To give it an identity would shift those of all objects after it, and
+     * which monitors are entered in silence differs: the verifier and the compiler load classes in an order of their own.
+     */
+    private static boolean isOurs(Object object) {
+        if (silent == null || identityBits == 0) return false;
+        long header = Unsafe.getUnsafe().getLong(object, 0L);
+        return (header & STATE_BITS) == FREE && (header & identityBits) == 0;
+    }
+
+    /** Looks at an object before and after it got its identity. */
+    private static long findIdentityBits() {
+        Object object = new Object();
+        Unsafe unsafe = Unsafe.getUnsafe();
+        long before = unsafe.getLong(object, 0L);
+        long identity = System.identityHashCode(object);
+        long after = unsafe.getLong(object, 0L);
+        for (int shift = 0; shift < 33; shift++) {
+            if (identity << shift == (before ^ after)) return 0x7fff_ffffL << shift;
+        }
+        return 0;
+    }
+
+    /** In place of {@code object.notify()} and {@code object.notifyAll()}. */
+    public static void notify(Object object, int site) {
+        object.notify(); // throws if the monitor is not ours, and wakes threads that are not controlled
+        if (here()) notified(System.identityHashCode(object), false, site);
+        else if (ready) notifiedOutside(object, false);
+    }
+
+    public static void notifyAll(Object object, int site) {
+        object.notifyAll();
+        if (here()) notified(System.identityHashCode(object), true, site);
+        else if (ready) notifiedOutside(object, true);
+    }
+
+    /** In place of {@code object.wait(…)}: the native method behind it asks the scheduler and wants to know the place. */
+    public static void wait(Object object, int site) throws InterruptedException {
+        waitingAt(site);
+        object.wait();
+    }
+
+    public static void wait(Object object, long millis, int site) throws InterruptedException {
+        waitingAt(site);
+        object.wait(millis);
+    }
+
+    public static void wait(Object object, long millis, int nanos, int site) throws InterruptedException {
+        waitingAt(site);
+        object.wait(millis, nanos);
+    }
+
+    private static void waitingAt(int site) {
+        if (here()) waitSite(site);
+    }
+
+    /** Before {@code Thread.join} returns. */
+    public static void joined(Thread thread) {
+        if (here()) hasJoined(thread);
+    }
+
+    // ---- methods and blocks ----
+
+    /** A method begins or ends, or a block that is meant to be atomic; the site tells which. */
+    public static void mark(Object receiver, int site) {
+        if (here()) put(site, System.identityHashCode(receiver), 0, 0);
+    }
+
+    public static void mark(int site) {
+        if (here()) put(site, 0, 0, 0);
+    }
+
+    /** An argument of a call that is tracked, or what it gave back; the site tells which. */
+    public static void callValue(int value, int site) {
+        if (here()) put(site, 0, value, 0);
+    }
+
+    public static void callValue(long value, int site) {
+        if (here()) put(site, 0, value, 0);
+    }
+
+    public static void callValue(Object value, int site) {
+        if (here()) put(site, 0, System.identityHashCode(value), 0);
+    }
+
+    /** Before a conditional branch or a switch. */
+    public static void branch() {
+        Thread thread = owner;
+        if (thread != null && thread == Thread.currentThread() && ++branches >= spin) spinning();
+    }
+
+    /** A class initialiser begins: other threads may need the class, so the thread keeps the token. */
+    public static void beginInitialiser(int site) {
+        if (here()) {
+            quiet++;
+            put(site, 0, 0, 0);
+        }
+    }
+
+    public static void endInitialiser(int site) {
+        if (here()) {
+            put(site, 0, 0, 0);
+            if (quiet > 0) quiet--;
+        }
+    }
+
+    /** It threw: the JVM now makes an error of it, in Java code, before it lets others see the class. */
+    public static void failInitialiser(int site) {
+        if (here()) {
+            put(site, 0, 0, 0);
+            if (quiet > 0) quiet--;
+            spare = SPARED;
+        }
+    }
+
+    /** A part of the JDK's own machinery begins, such as loading a class: not recorded, not interrupted. */
+    public static void suspendRecording() {
+        if (away != 0) comeBack(); // Otherwise its silence would not be counted.
+        Thread thread = owner;
+        if (thread == null) {
+            if (silent != null && silent == Thread.currentThread()) depth++;
+        } else if (thread == Thread.currentThread()) {
+            owner = null;
+            silent = thread;
+            depth = 1;
+        }
+    }
+
+    public static void resumeRecording() {
+        // A thread that lost the token in its silence would be silent for ever.
+        if (away != 0) comeBack();
+        Thread thread = silent;
+        if (thread != null && thread == Thread.currentThread() && --depth == 0) {
+            silent = null;
+            owner = thread;
+        }
+    }
+
+    // ---- time ----
+
+    public static long nanoTime() {
+        return hasToken() ? virtualNanos() : System.nanoTime();
+    }
+
+    public static long currentTimeMillis() {
+        return hasToken() ? virtualMillis() : System.currentTimeMillis();
+    }
+
+    /** In place of the moment from which the order of immutable collections is derived: any constant will do. */
+    public static long salt() {
+        return 1;
+    }
+
+    /** In place of the method behind {@code Instant.now()}: nanoseconds since {@code seconds} of the epoch. */
+    public static long nanoTimeAdjustment(long seconds) {
+        if (!hasToken()) return jdk.internal.misc.VM.getNanoTimeAdjustment(seconds);
+        return (virtualMillis() - seconds * 1000) * 1_000_000;
+    }
+
+    // ---- randomness ----
+
+    /** Behind the bytes that were given so far: a sequence in which every number stands once (Weyl). */
+    private static long drawn;
+
+    /** Writes over what the operating system gave, so that every run gets the same. */
+    public static void random(byte[] bytes) {
+        if (bytes == null || !hasToken()) return;
+        long eight = 0;
+        for (int at = 0; at < bytes.length; at++) {
+            eight = (at & 7) == 0 ? mixed(drawn += 0x9e3779b97f4a7c15L) : eight >>> 8;
+            bytes[at] = (byte) eight;
+        }
+    }
+
+    /** Every bit of the number counts for every bit of the result (the finaliser of SplitMix64). */
+    private static long mixed(long number) {
+        number = (number ^ (number >>> 30)) * 0xbf58476d1ce4e5b9L;
+        number = (number ^ (number >>> 27)) * 0x94d049bb133111ebL;
+        return number ^ (number >>> 31);
+    }
+
+    // ---- the start of the JVM ----
+
+    /** Called before the JVM starts the thread that would load this class at any moment. Newer releases may not have it. */
+    public static void loadCleaner() {
+        try {
+            jdk.internal.ref.Cleaner.create(null, null);
+        } catch (LinkageError none) {
+            // Then nobody loads it.
+        }
+    }
+
+    /** Waits for a queue once, as a thread is about to do that is not under control. Later everything is loaded anyway. */
+    public static void loadQueue() {
+        if (owner != null || silent != null) return;
+        try {
+            new java.lang.ref.ReferenceQueue<Object>().remove(1);
+        } catch (InterruptedException early) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    // ---- memory ----
+
+    /** In place of {@code System.gc()}: who asks for a collection means weak references, too, and those are held. */
+    public static void gc() {
+        boolean isOurs = hasToken();
+        if (isOurs) letGo();
+        System.gc();
+        if (isOurs) awaitReferences();
+    }
+
+    /** In place of {@code runtime.gc()}. */
+    public static void gc(Runtime runtime) {
+        if (runtime == null) throw new NullPointerException();
+        gc();
+    }
+
+    /** How much memory is free depends on other threads of the JVM; the program is told a number that does not. */
+    public static long freeMemory(Runtime runtime) {
+        return hasToken() ? runtime.maxMemory() / 2 : runtime.freeMemory();
+    }
+
+    public static long totalMemory(Runtime runtime) {
+        return hasToken() ? runtime.maxMemory() : runtime.totalMemory();
+    }
+
+    // ---- reflection ----
+
+    /**
+     * The methods of a class, by name and types. The JVM has them by the addresses of their names, which differ from run to
+     * run.
+     */
+    public static java.lang.reflect.Method[] sorted(java.lang.reflect.Method[] methods) {
+        String[] keys = new String[methods.length];
+        for (int next = 0; next < methods.length; next++) {
+            java.lang.reflect.Method method = methods[next];
+            String key = signature(method);
+            int low = 0;
+            int high = next;
+            while (low < high) {
+                int middle = (low + high) >>> 1;
+                if (keys[middle].compareTo(key) <= 0) {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            System.arraycopy(methods, low, methods, low + 1, next - low);
+            System.arraycopy(keys, low, keys, low + 1, next - low);
+            methods[low] = method;
+            keys[low] = key;
+        }
+        return methods;
+    }
+
+    /** Not by a string builder: that would be told. */
+    private static String signature(java.lang.reflect.Method method) {
+        String text = method.getName().concat("(");
+        for (Class<?> type : method.getParameterTypes()) {
+            text = text.concat(type.getName()).concat(",");
+        }
+        return text.concat(method.getReturnType().getName());
+    }
+
+    // ---- lambdas ----
+
+    /** The class behind a lambda or a method reference, before it is defined: agents are not shown such classes. */
+    public static byte[] lambda(byte[] bytes) {
+        byte[] rewritten = ready && locks != 0 ? rewriteLambda(bytes) : null;
+        return rewritten == null ? bytes : rewritten;
+    }
+
+    private static native byte[] rewriteLambda(byte[] bytes);
+
+    // ---- the launcher ----
+
+    /** The main class is known and the program is about to begin. */
+    public static void programBegins() {
+        begin();
+    }
+
+    /** The program called {@code System.exit}, and the hooks have run. */
+    public static void programEnds() {
+        if (locks != 0) end();
+    }
+
+    // ---- the ways in ----
+
+    /** Whether the current thread has the token and is recorded. */
+    static boolean here() {
+        Thread thread = owner;
+        if (thread != null && thread == Thread.currentThread()) return true;
+        // Who lost the token in silence comes back to silence.
+        return away != 0 && comeBack() && owner == Thread.currentThread();
+    }
+
+    /**
+     * Whether the current thread has the token, recorded or silent. Monitors are modelled and time is virtual in
+     * silence, too: others may want the monitors, and random numbers are seeded by the time.
+     */
+    private static boolean hasToken() {
+        return here() || (silent != null && silent == Thread.currentThread());
+    }
+
+    static void put(int site, int object, long value, int index) {
+        Unsafe unsafe = Unsafe.getUnsafe();
+        long to = pos;
+        unsafe.putLong(to, (long) object << 32 | site & 0xffffffffL);
+        unsafe.putLong(to + 8, value);
+        unsafe.putLong(to + 16, (long) branches << 32 | index & 0xffffffffL);
+        branches = 0;
+        to += RECORD;
+        pos = to;
+        if (to >= limit) turn();
+    }
+
+    /**
+     * The same without losing the token: another record of the same step follows. Buffers are a little longer than
+     * their limit for this; {@link UntornArrays#MAX_ELEMENTS} bounds how many records a step has.
+     */
+    static void putFirst(int site, int object, long value, int index) {
+        long last = limit;
+        limit = Long.MAX_VALUE;
+        put(site, object, value, index);
+        limit = last;
+    }
+
+    /** Behind records that were {@link #putFirst}: the turn may be over. */
+    static void endStep() {
+        if (pos >= limit) turn();
+    }
+
+    /** Called once by the agent. That {@code init} has a caller of the boot loader keeps the JVM from complaining. */
+    static void setUp() {
+        init();
+        identityBits = findIdentityBits();
+        ready = true;
+    }
+
+    /** Found by name in the agent's library; registers the other native methods. */
+    private static native void init();
+
+    private static native void begin();
+
+    private static native void end();
+
+    /** The limit is reached: a full buffer, or the end of the turn. */
+    private static native void turn();
+
+    private static native void spinning();
+
+    private static native boolean comeBack();
+
+    private static native void contended(Object object, int id, int site);
+
+    private static native void notified(int id, boolean all, int site);
+
+    /** A thread without the token notified: perhaps one of the JDK's, which says that a child process has ended. */
+    private static native void notifiedOutside(Object object, boolean all);
+
+    private static native void waitSite(int site);
+
+    private static native void hasJoined(Thread thread);
+
+    /** The number of a field that is reached by its name: by reflection, a handle, an updater. */
+    static native int fieldNumber(String inClass, String name, String descriptor);
+
+    /** What only weak references refer to is not held any more. */
+    private static native void letGo();
+
+    /** Returns when the references that were cleared are in their queues. */
+    private static native void awaitReferences();
+
+    private static native long virtualNanos();
+
+    private static native long virtualMillis();
+
+    /** Before an event that the plan names: may hold the thread until it is due. */
+    public static void planned(int site) {
+        if (here()) atSite(site);
+    }
+
+    private static native void atSite(int site);
+}

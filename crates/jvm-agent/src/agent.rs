@@ -1,0 +1,474 @@
+//! The agent inside of the JVM: what the JVM calls.
+#![allow(unsafe_code)]
+
+mod calls;
+mod names;
+
+use std::ffi::{CStr, c_char, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use jvmti_bindings::sys::jni::{
+    JNI_ERR, JNI_OK, JNIEnv, JavaVM, jclass, jint, jmethodID, jobject, jthread,
+};
+use jvmti_bindings::sys::jvmti::{self as sys, jvmtiCapabilities, jvmtiEnv, jvmtiEventCallbacks};
+use untorn_jvm_protocol::config::{Config, ConfigError};
+use untorn_jvm_protocol::jvm_selection::SELECT;
+use untorn_schedule::{
+    Marks, Mode, Nanos, Options, Plan, PolicyKind, Schedule, Scheduler, Tokens, Wants,
+};
+
+use crate::buffers::Buffers;
+use crate::control::{Control, Core};
+use crate::input::Input;
+use crate::instrument::Rewriter;
+use crate::jni::Jni;
+use crate::jvm_selection::{self, take_config};
+use crate::jvmti::{Jvmti, JvmtiFault};
+use crate::locks::LockWords;
+use crate::natives::Originals;
+use crate::plans::PlanSites;
+use crate::probe::Probe;
+use crate::recorder::Recorder;
+use crate::scope::{Depth, Origin, Scope};
+use crate::watchdog;
+use crate::weak_refs;
+
+pub use calls::Java_java_lang_UntornProbe_init;
+
+/// A compiled class of the agent's Java half, with its name.
+macro_rules! java_half {
+    ($name:literal) => {
+        (
+            match CStr::from_bytes_with_nul(concat!("java/lang/", $name, "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => panic!("a name without NUL"),
+            },
+            include_bytes!(concat!(env!("OUT_DIR"), "/java/lang/", $name, ".class")),
+        )
+    };
+}
+
+/// What rewritten classes call, and what runs a test.
+const JAVA_HALF: [(&CStr, &[u8]); 10] = [
+    java_half!("UntornProbe"),
+    java_half!("UntornKeptReferent"),
+    java_half!("UntornValues"),
+    java_half!("UntornAtomics"),
+    java_half!("UntornCollections"),
+    java_half!("UntornLocks"),
+    java_half!("UntornOrders"),
+    java_half!("UntornArrays"),
+    java_half!("UntornJUnit"),
+    java_half!("UntornJUnit$Result"),
+];
+
+/// When the program's clock starts: the same moment in every run, or no two would be the same.
+const EPOCH_MILLIS: u64 = 1_767_225_600_000; // 2026-01-01T00:00:00Z
+
+static AGENT: OnceLock<Agent> = OnceLock::new();
+
+#[derive(Debug)]
+pub(crate) struct Agent {
+    pub(crate) control: Control,
+    pub(crate) rewriter: Arc<Rewriter>,
+    pub(crate) config: Config,
+    pub(crate) input: Arc<Input>,
+    vm: watchdog::Vm,
+}
+
+impl Agent {
+    pub(crate) fn vm(&self) -> Option<*mut JavaVM> {
+        (!self.vm.0.is_null()).then_some(self.vm.0)
+    }
+}
+
+/// The agent, once it is loaded.
+pub(crate) fn agent() -> Option<&'static Agent> {
+    AGENT.get()
+}
+
+/// Runs a part of the agent. A panic does not cross into the JVM: the program goes on uncontrolled.
+pub(crate) fn guarded<T>(body: impl FnOnce() -> T) -> Option<T> {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(value) => Some(value),
+        Err(_) => {
+            if let Some(agent) = agent() {
+                agent.control.give_up("the agent failed inside, and let the program go");
+            }
+            None
+        }
+    }
+}
+
+/// Why the agent cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+enum LoadError {
+    #[error("the options must name the configuration file; use `untorn record`")]
+    NoConfig,
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("the JVM lacks something that the agent needs: {0}")]
+    Jvm(#[from] JvmtiFault),
+    #[error("cannot reserve address space for the table of monitors")]
+    NoSpace,
+    #[error("cannot write the trace: {0}")]
+    Trace(#[from] std::io::Error),
+    #[error("cannot read the schedule: {0}")]
+    Schedule(String),
+    #[error("the plan: {0}")]
+    Plan(String),
+    #[error("{0}")]
+    Policy(String),
+}
+
+/// Called by the JVM when it loads the agent, before there is any Java code.
+///
+/// # Safety
+/// Only the JVM calls it, with its own pointers.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn Agent_OnLoad(
+    vm: *mut JavaVM,
+    options: *mut c_char,
+    _reserved: *mut c_void,
+) -> jint {
+    crate::memory::keep_apart();
+    // SAFETY: the JVM passes a NUL-terminated text, or null.
+    let options = (!options.is_null()).then(|| unsafe { CStr::from_ptr(options) });
+    // SAFETY: the JVM passes itself.
+    match catch_unwind(|| unsafe { load(vm, options) }) {
+        Ok(Ok(())) => JNI_OK,
+        Ok(Err(error)) => {
+            complain(&error.to_string());
+            JNI_ERR
+        }
+        Err(_) => {
+            complain("the agent failed while it was loaded");
+            JNI_ERR
+        }
+    }
+}
+
+/// The only thing that the agent ever prints: the JVM is about to end because of it.
+#[allow(clippy::print_stderr)]
+fn complain(why: &str) {
+    eprintln!("untorn agent: {why}");
+}
+
+unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError> {
+    let options = options.and_then(|text| text.to_str().ok()).filter(|text| !text.is_empty());
+    if let Some(path) = options.and_then(|text| text.strip_prefix(SELECT)) {
+        // SAFETY: `vm` is the JVM that called.
+        unsafe { jvm_selection::enter(vm, path) };
+        return Ok(());
+    }
+    let path = options.map(PathBuf::from).or_else(take_config);
+    let config = Config::read(&path.ok_or(LoadError::NoConfig)?)?;
+    if let Some(options) = &config.tool_options {
+        jvm_selection::pass_on(options);
+    }
+    // SAFETY: `vm` is the JVM that called.
+    let jvmti = unsafe { Jvmti::new(vm) }?;
+    let plan: Plan = match &config.plan {
+        Some(text) => text.parse().map_err(|error| LoadError::Plan(format!("{error}")))?,
+        None => Plan::default(),
+    };
+    let marks: Marks = match &config.marks {
+        Some(text) => text.parse().map_err(|error| LoadError::Plan(format!("{error}")))?,
+        None => Marks::default(),
+    };
+    let wants = wants(&config, &plan)?;
+    let places = match wants {
+        Wants::Marks => marks.places(),
+        Wants::Nothing | Wants::Everything => plan.places().into_iter().cloned().collect(),
+    };
+    let asked = PlanSites::new(places, wants == Wants::Everything);
+    let rewriter = Arc::new(Rewriter::new(Scope::new(&config.scope), asked));
+    let mut scheduler = scheduler(&config, plan)?;
+    scheduler.mark(&marks);
+    let buffers = Arc::new(Buffers::default());
+    let thread_names = Arc::new(Mutex::default());
+    let names = Arc::clone(&thread_names);
+    let input = Arc::new(Input::new(config.input.as_deref())?);
+    let recorder = Recorder::start(&config, Arc::clone(&rewriter), &buffers, names, &input)?;
+    let control = Control {
+        core: Mutex::new(Core::new(scheduler, buffers.empty())),
+        tokens: Tokens::new(),
+        locks: LockWords::new().ok_or(LoadError::NoSpace)?,
+        buffers,
+        thread_names,
+        jvmti,
+        probe: OnceLock::new(),
+        originals: Originals::default(),
+        recorder,
+        progress: config.progress.clone(),
+        replaying: config.replay.is_some(),
+        asks_policy: wants != Wants::Nothing,
+        on: AtomicBool::new(false),
+        processor: OnceLock::new(),
+    };
+    let processor = if config.pin { watchdog::current_processor() } else { None };
+    let _ = control.processor.set(processor);
+    control.recorder.write_progress(&config.progress, 0, 0);
+    let _ = AGENT.set(Agent { control, rewriter, config, input, vm: watchdog::Vm(vm) });
+    ask_for_events(jvmti)?;
+    Ok(())
+}
+
+/// Which events the policy hears of before they happen: none while a plan decides. In a replay, those that it heard
+/// of: threads may have been held there.
+fn wants(config: &Config, plan: &Plan) -> Result<Wants, LoadError> {
+    Ok(if plan.steps.is_empty() { policy(config)?.wants() } else { Wants::Nothing })
+}
+
+fn policy(config: &Config) -> Result<PolicyKind, LoadError> {
+    config.policy.parse().map_err(|error| LoadError::Policy(format!("{error}")))
+}
+
+fn scheduler(config: &Config, plan: Plan) -> Result<Scheduler, LoadError> {
+    let policy = policy(config)?;
+    let options = Options {
+        seed: config.seed,
+        quantum: config.quantum,
+        start: Nanos(EPOCH_MILLIS * 1_000_000),
+        patient: true,
+        foreign_wakers: true,
+        ..Options::default()
+    };
+    let mode = match &config.replay {
+        Some(path) => {
+            let bytes =
+                std::fs::read(path).map_err(|error| LoadError::Schedule(error.to_string()))?;
+            let steps =
+                Schedule::decode(&bytes).map_err(|error| LoadError::Schedule(error.to_string()))?;
+            Mode::Replay(Schedule { steps })
+        }
+        None if plan.steps.is_empty() => Mode::Policy(policy),
+        None => Mode::Plan(plan, policy),
+    };
+    Ok(Scheduler::new(mode, options))
+}
+
+fn ask_for_events(jvmti: Jvmti) -> Result<(), JvmtiFault> {
+    let mut wanted = jvmtiCapabilities::default();
+    wanted.set_can_generate_all_class_hook_events(true);
+    wanted.set_can_generate_early_class_hook_events(true);
+    wanted.set_can_generate_early_vmstart(true);
+    wanted.set_can_generate_native_method_bind_events(true);
+    wanted.set_can_generate_monitor_events(true);
+    wanted.set_can_get_monitor_info(true);
+    wanted.set_can_get_line_numbers(true);
+    wanted.set_can_generate_garbage_collection_events(true);
+    wanted.set_can_tag_objects(true);
+    jvmti.add_capabilities(&wanted)?;
+    let mut callbacks = jvmtiEventCallbacks::default();
+    callbacks.VMStart = Some(vm_start);
+    callbacks.VMInit = Some(vm_init);
+    callbacks.VMDeath = Some(vm_death);
+    callbacks.ThreadStart = Some(thread_start);
+    callbacks.ThreadEnd = Some(thread_end);
+    callbacks.VirtualThreadStart = Some(virtual_thread_start);
+    callbacks.VirtualThreadEnd = Some(virtual_thread_end);
+    callbacks.ClassFileLoadHook = Some(class_file_load);
+    callbacks.GarbageCollectionStart = Some(collection_start);
+    callbacks.GarbageCollectionFinish = Some(collection_finish);
+    callbacks.NativeMethodBind = Some(native_method_bind);
+    callbacks.MonitorContendedEnter = Some(monitor_contended_enter);
+    callbacks.MonitorContendedEntered = Some(monitor_contended_entered);
+    jvmti.set_callbacks(&callbacks)?;
+    for event in [
+        sys::JVMTI_EVENT_VM_START,
+        sys::JVMTI_EVENT_VM_INIT,
+        sys::JVMTI_EVENT_VM_DEATH,
+        sys::JVMTI_EVENT_THREAD_START,
+        sys::JVMTI_EVENT_THREAD_END,
+        sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK,
+        sys::JVMTI_EVENT_GARBAGE_COLLECTION_START,
+        sys::JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
+        sys::JVMTI_EVENT_NATIVE_METHOD_BIND,
+        sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
+        sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED,
+    ] {
+        jvmti.enable(event)?;
+    }
+    // Older releases have no virtual threads; without them there is nothing to hear of.
+    let mut virtual_threads = jvmtiCapabilities::default();
+    virtual_threads.set_can_support_virtual_threads(true);
+    if jvmti.add_capabilities(&virtual_threads).is_ok() {
+        jvmti.enable(sys::JVMTI_EVENT_VIRTUAL_THREAD_START)?;
+        jvmti.enable(sys::JVMTI_EVENT_VIRTUAL_THREAD_END)?;
+    }
+    Ok(())
+}
+
+/// Runs a callback with the agent and the environment of the current thread.
+fn callback(env: *mut JNIEnv, body: impl FnOnce(&'static Agent, Jni)) {
+    if let Some(agent) = agent() {
+        // SAFETY: the JVM passes the environment of the current thread to every callback.
+        let jni = unsafe { Jni::new(env) };
+        guarded(|| body(agent, jni));
+    }
+}
+
+/// Before any Java code runs: the classes of the probes must exist from the first instruction on.
+unsafe extern "system" fn vm_start(_: *mut jvmtiEnv, env: *mut JNIEnv) {
+    callback(env, |agent, jni| {
+        let release = agent.control.jvmti.release();
+        let refused =
+            |(name, bytes)| jni.define_boot_class(name, &names::as_of(release, bytes)).is_none();
+        if JAVA_HALF.into_iter().any(refused) {
+            agent.control.recorder.fault("the JVM refused the classes of the probes");
+        }
+    });
+}
+
+unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _thread: jthread) {
+    callback(env, |agent, jni| {
+        let ready = || {
+            let class = jni.find_class(c"java/lang/UntornProbe")?;
+            let init = jni.static_method(class, c"setUp", c"()V")?;
+            jni.call_static_void(class, init);
+            (!jni.clear_exception()).then_some(())?;
+            agent.control.originals.find_thread_methods(jni)?;
+            let probe = Probe::find(jni, class)?;
+            agent.control.probe.set(probe).ok()
+        };
+        if ready().is_none() {
+            agent.control.recorder.fault("the probes cannot be set up in this JVM");
+        }
+        let missing = agent.control.originals.missing();
+        if !missing.is_empty() {
+            let missing = missing.join(", ");
+            agent.control.recorder.note(format!("not under control in this JVM: {missing}"));
+        }
+        watchdog::start(agent);
+    });
+}
+
+unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
+    callback(env, |agent, jni| {
+        agent.control.finish(Some(jni));
+        watchdog::last_word(agent);
+    });
+}
+
+unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
+    callback(env, |agent, jni| {
+        agent.control.started(jni, thread);
+    });
+}
+
+unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, _thread: jthread) {
+    callback(env, |agent, jni| agent.control.ended(jni));
+}
+
+/// The launcher has the JVM give every virtual thread a thread of its own. If there are others all the same, they are
+/// not ours to control, and that is said.
+unsafe extern "system" fn virtual_thread_start(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jthread,
+) {
+    callback(env, |agent, jni| {
+        if !agent.control.started(jni, thread) {
+            agent.control.unseen_virtual_thread();
+        }
+    });
+}
+
+/// Called in the thread that carried it, which goes on.
+unsafe extern "system" fn virtual_thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
+    callback(env, |agent, jni| {
+        if agent.control.is_current(jni, thread) {
+            agent.control.ended(jni);
+        }
+    });
+}
+
+unsafe extern "system" fn monitor_contended_enter(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    _thread: jthread,
+    _object: jobject,
+) {
+    callback(env, |agent, jni| agent.control.contended_enter(jni));
+}
+
+unsafe extern "system" fn monitor_contended_entered(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    _thread: jthread,
+    _object: jobject,
+) {
+    callback(env, |agent, jni| agent.control.contended_entered(jni));
+}
+
+unsafe extern "system" fn collection_start(_: *mut jvmtiEnv) {
+    watchdog::collecting(true);
+}
+
+unsafe extern "system" fn collection_finish(_: *mut jvmtiEnv) {
+    watchdog::collecting(false);
+    weak_refs::collected();
+}
+
+unsafe extern "system" fn native_method_bind(
+    _: *mut jvmtiEnv,
+    _env: *mut JNIEnv,
+    _thread: jthread,
+    method: jmethodID,
+    address: *mut c_void,
+    new_address: *mut *mut c_void,
+) {
+    let Some(agent) = agent() else { return };
+    guarded(|| {
+        // Early in the start of the JVM a name may not be known; none of ours is bound then.
+        let Ok(name) = agent.control.jvmti.method_name(method) else { return };
+        let release = agent.control.jvmti.release();
+        if let Some(replacement) = agent.control.originals.replace(&name, address, release) {
+            // SAFETY: the JVM passes a place for the address.
+            unsafe { *new_address = replacement };
+        }
+    });
+}
+
+unsafe extern "system" fn class_file_load(
+    _: *mut jvmtiEnv,
+    _env: *mut JNIEnv,
+    redefined: jclass,
+    loader: jobject,
+    name: *const c_char,
+    _domain: jobject,
+    length: jint,
+    data: *const u8,
+    new_length: *mut jint,
+    new_data: *mut *mut u8,
+) {
+    let Some(agent) = agent() else { return };
+    // What was not rewritten when it was loaded cannot be now: its methods may be running.
+    if !redefined.is_null() {
+        return;
+    }
+    let Ok(length) = usize::try_from(length) else { return };
+    // SAFETY: the JVM passes that many bytes.
+    let bytes = unsafe { std::slice::from_raw_parts(data, length) };
+    // SAFETY: the JVM passes a NUL-terminated text, or null.
+    let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_string_lossy());
+    guarded(|| {
+        let origin = if loader.is_null() { Origin::Boot } else { Origin::Elsewhere };
+        // A hidden class has no name here; it is part of the machinery behind lambdas.
+        let depth = match name.as_deref() {
+            None => Depth::Untouched,
+            Some(name) => agent.rewriter.scope.depth(name, origin),
+        };
+        let Some(rewritten) = agent.rewriter.rewrite(bytes, depth) else { return };
+        let Ok(memory) = agent.control.jvmti.allocate(&rewritten) else { return };
+        // SAFETY: the JVM passes places for both, and takes the memory over.
+        unsafe {
+            *new_length = rewritten.len() as jint;
+            *new_data = memory;
+        }
+    });
+}

@@ -1,0 +1,176 @@
+//! What the probes call: the native methods of `UntornProbe`.
+
+use std::ffi::{CStr, c_void};
+
+use jvmti_bindings::sys::jni::{JNIEnv, JNINativeMethod, jboolean, jclass, jint, jlong, jobject};
+
+use super::{EPOCH_MILLIS, agent, callback, guarded};
+use crate::jni::{Jni, java_bool};
+use crate::natives::unsigned;
+use crate::sites::FieldName;
+use crate::weak_refs;
+
+/// The one native method that the JVM finds by its name; registers the others.
+///
+/// # Safety
+/// Only the JVM calls it.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn Java_java_lang_UntornProbe_init(env: *mut JNIEnv, class: jclass) {
+    let method = |name: &'static CStr, signature: &'static CStr, function: *mut c_void| {
+        JNINativeMethod { name: name.as_ptr(), signature: signature.as_ptr(), fnPtr: function }
+    };
+    const FIELD_NUMBER: &CStr = c"(Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;)I";
+    type Plain = unsafe extern "system" fn(*mut JNIEnv, jclass);
+    type Int = unsafe extern "system" fn(*mut JNIEnv, jclass, jint);
+    let methods = [
+        method(c"begin", c"()V", (begin as Plain) as *mut c_void),
+        method(c"end", c"()V", (end as Plain) as *mut c_void),
+        method(c"turn", c"()V", (turn as Plain) as *mut c_void),
+        method(c"spinning", c"()V", (spinning as Plain) as *mut c_void),
+        method(c"comeBack", c"()Z", come_back as *mut c_void),
+        method(c"contended", c"(Ljava/lang/Object;II)V", contended as *mut c_void),
+        method(c"notified", c"(IZI)V", notified as *mut c_void),
+        method(c"notifiedOutside", c"(Ljava/lang/Object;Z)V", notified_outside as *mut c_void),
+        method(c"waitSite", c"(I)V", (wait_site as Int) as *mut c_void),
+        method(c"hasJoined", c"(Ljava/lang/Thread;)V", has_joined as *mut c_void),
+        method(c"rewriteLambda", c"([B)[B", rewrite_lambda as *mut c_void),
+        method(c"fieldNumber", FIELD_NUMBER, field_number as *mut c_void),
+        method(c"letGo", c"()V", (let_go as Plain) as *mut c_void),
+        method(c"awaitReferences", c"()V", (await_references as Plain) as *mut c_void),
+        method(c"virtualNanos", c"()J", virtual_nanos as *mut c_void),
+        method(c"virtualMillis", c"()J", virtual_millis as *mut c_void),
+        method(c"atSite", c"(I)V", (at_site as Int) as *mut c_void),
+    ];
+    // SAFETY: the JVM passes the environment of the current thread.
+    let jni = unsafe { Jni::new(env) };
+    let Some(agent) = agent() else { return };
+    guarded(|| {
+        if !jni.register_natives(class, &methods) {
+            agent.control.recorder.fault("the JVM refused the native methods of the probes");
+        }
+        agent.control.originals.replace_wait(jni);
+    });
+}
+
+unsafe extern "system" fn begin(env: *mut JNIEnv, _: jclass) {
+    callback(env, |agent, jni| {
+        let Some(thread) = jni.current_thread() else { return };
+        agent.control.begin(jni, thread);
+    });
+}
+
+unsafe extern "system" fn end(env: *mut JNIEnv, _: jclass) {
+    callback(env, |agent, jni| agent.control.finish(Some(jni)));
+}
+
+unsafe extern "system" fn turn(env: *mut JNIEnv, _: jclass) {
+    callback(env, |agent, jni| agent.control.turn(jni));
+}
+
+unsafe extern "system" fn spinning(env: *mut JNIEnv, _: jclass) {
+    callback(env, |agent, jni| agent.control.spinning(jni));
+}
+
+unsafe extern "system" fn come_back(env: *mut JNIEnv, _: jclass) -> jboolean {
+    let mut back = false;
+    callback(env, |agent, jni| back = agent.control.come_back(jni));
+    java_bool(back)
+}
+
+unsafe extern "system" fn contended(
+    env: *mut JNIEnv,
+    _: jclass,
+    object: jobject,
+    lock: jint,
+    site: jint,
+) {
+    callback(env, |agent, jni| {
+        agent.control.contended(jni, object, unsigned(lock), unsigned(site));
+    });
+}
+
+unsafe extern "system" fn notified(
+    env: *mut JNIEnv,
+    _: jclass,
+    lock: jint,
+    all: jboolean,
+    site: jint,
+) {
+    callback(env, |agent, jni| {
+        agent.control.notified(jni, unsigned(lock), all != 0, unsigned(site));
+    });
+}
+
+unsafe extern "system" fn notified_outside(
+    env: *mut JNIEnv,
+    _: jclass,
+    object: jobject,
+    all: jboolean,
+) {
+    callback(env, |agent, _| agent.control.notified_outside(object, all != 0));
+}
+
+unsafe extern "system" fn wait_site(env: *mut JNIEnv, _: jclass, site: jint) {
+    callback(env, |agent, _| agent.control.wait_site(unsigned(site)));
+}
+
+unsafe extern "system" fn has_joined(env: *mut JNIEnv, _: jclass, thread: jobject) {
+    callback(env, |agent, jni| agent.control.joined(jni, thread));
+}
+
+unsafe extern "system" fn rewrite_lambda(env: *mut JNIEnv, _: jclass, class: jobject) -> jobject {
+    let mut rewritten = std::ptr::null_mut();
+    callback(env, |agent, jni| {
+        let Some(bytes) = jni.bytes(class) else { return };
+        let class = agent.rewriter.rewrite_lambda(&bytes);
+        rewritten = class.and_then(|class| jni.byte_array(&class)).unwrap_or(rewritten);
+    });
+    rewritten
+}
+
+unsafe extern "system" fn field_number(
+    env: *mut JNIEnv,
+    _: jclass,
+    class: jobject,
+    name: jobject,
+    descriptor: jobject,
+) -> jint {
+    let mut number = -1;
+    callback(env, |agent, jni| {
+        let field = FieldName {
+            class: jni.text(class).replace('.', "/"),
+            name: jni.text(name),
+            descriptor: jni.text(descriptor),
+        };
+        number = agent.rewriter.named_fields.number(field).cast_signed();
+    });
+    number
+}
+
+unsafe extern "system" fn let_go(env: *mut JNIEnv, _: jclass) {
+    callback(env, |agent, jni| weak_refs::let_go(jni, agent.control.jvmti));
+}
+
+unsafe extern "system" fn await_references(env: *mut JNIEnv, _: jclass) {
+    callback(env, |_, jni| weak_refs::await_references(jni));
+}
+
+unsafe extern "system" fn at_site(env: *mut JNIEnv, _: jclass, site: jint) {
+    callback(env, |agent, jni| agent.control.at_site(jni, site, &agent.rewriter.plan));
+}
+
+unsafe extern "system" fn virtual_nanos(env: *mut JNIEnv, _: jclass) -> jlong {
+    let mut nanos = 0;
+    callback(env, |agent, jni| {
+        nanos = agent.control.now(jni).map_or(0, |now| now.0 - EPOCH_MILLIS * 1_000_000);
+    });
+    nanos.cast_signed()
+}
+
+unsafe extern "system" fn virtual_millis(env: *mut JNIEnv, _: jclass) -> jlong {
+    let mut millis = EPOCH_MILLIS;
+    callback(env, |agent, jni| {
+        millis = agent.control.now(jni).map_or(millis, |now| now.0 / 1_000_000);
+    });
+    millis.cast_signed()
+}

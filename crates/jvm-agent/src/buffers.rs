@@ -1,0 +1,201 @@
+//! Memory for raw records: filled by Java code, emptied by the thread that writes the trace.
+//!
+//! The number of buffers is fixed. When the writer cannot keep up, the program waits for it: memory
+//! stays bounded and no event is lost.
+#![allow(unsafe_code)]
+
+use std::collections::VecDeque;
+use std::ptr::NonNull;
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use untorn_schedule::{Step, ThreadId};
+
+/// A record as `UntornProbe.put` leaves it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+pub struct Record {
+    /// Where in the code; from [`special::FIRST`] on, what native code recorded.
+    pub site: u32,
+    /// The identity of the object, 0 for none.
+    pub object: u32,
+    pub value: u64,
+    /// The index in an array; of special records, the place in the code.
+    pub index: u32,
+    /// Branches that the thread took since its previous record.
+    pub branches: u32,
+}
+
+const _: () = assert!(size_of::<Record>() == Record::SIZE);
+
+impl Record {
+    pub const SIZE: usize = 24;
+}
+
+/// What native code records, in the place of a site.
+pub mod special {
+    pub const FIRST: u32 = 0xffff_ff00;
+    /// `value`: the thread's number.
+    pub const FORK: u32 = FIRST;
+    pub const JOIN: u32 = FIRST + 1;
+    /// `object`: the monitor.
+    pub const WAIT: u32 = FIRST + 2;
+    pub const RESUME: u32 = FIRST + 3;
+    pub const NOTIFY: u32 = FIRST + 4;
+    pub const NOTIFY_ALL: u32 = FIRST + 5;
+    pub const REQUEST: u32 = FIRST + 6;
+    /// `value`: the number of the thread that is given a permit, or that took it.
+    pub const UNPARK: u32 = FIRST + 7;
+    pub const PARK: u32 = FIRST + 8;
+    /// The same, without a permit: time was over, or the thread was interrupted.
+    pub const PARK_TIMEOUT: u32 = FIRST + 9;
+    pub const INTERRUPT: u32 = FIRST + 10;
+    /// Branches that were not followed by an event before the thread lost the token.
+    pub const BRANCHES: u32 = FIRST + 11;
+    /// The thread looked whether a descriptor is ready. No event, but a place in the schedule.
+    pub const LOOK: u32 = FIRST + 12;
+}
+
+/// Records in a buffer: small enough for the cache of a core, large enough to make the way into native
+/// code rare.
+pub const CAPACITY: usize = 8 * 1024;
+
+/// Room for the records of a step that does not end with the buffer: see `UntornProbe.putFirst`. The longest step
+/// is a copy of an array, `UntornArrays.copied`.
+const SLACK: usize = 2 * 256 + 8;
+
+/// Buffers in all: 16 MiB, a tenth of a second of the fastest program.
+const BUFFERS: usize = 85;
+
+/// A buffer. Its memory is never given back, so that a late probe cannot write into foreign memory.
+#[derive(Debug)]
+pub struct Buffer {
+    /// The first of [`CAPACITY`] records, and some [`SLACK`].
+    memory: NonNull<Record>,
+    /// Records that are filled.
+    pub filled: usize,
+    /// From which record on which thread ran.
+    pub runs: Vec<(usize, ThreadId)>,
+    /// Turns that ended while it was filled.
+    pub turns: Vec<Step>,
+}
+
+// SAFETY: the memory belongs to the buffer alone, and lives for ever.
+unsafe impl Send for Buffer {}
+
+impl Buffer {
+    fn new() -> Self {
+        let memory = Box::leak(vec![Record::default(); CAPACITY + SLACK].into_boxed_slice());
+        let memory = NonNull::from(memory).cast();
+        Self { memory, filled: 0, runs: Vec::new(), turns: Vec::new() }
+    }
+
+    /// Where the first record goes.
+    pub fn start(&self) -> usize {
+        self.memory.addr().get()
+    }
+
+    /// Where it counts as full.
+    pub fn end(&self) -> usize {
+        self.start() + CAPACITY * Record::SIZE
+    }
+
+    /// Writes a record for native code.
+    ///
+    /// # Panics
+    /// If the address is not that of a record of this buffer.
+    pub fn put(&mut self, address: usize, record: Record) {
+        let index = (address - self.start()) / Record::SIZE;
+        assert!(index < CAPACITY + SLACK, "a record outside of the buffer");
+        // SAFETY: the index is within the memory, which no reference points into.
+        unsafe { self.memory.add(index).write_volatile(record) };
+    }
+
+    /// What was filled, by thread. To be asked only when the program writes elsewhere.
+    pub fn records(&self) -> impl Iterator<Item = (ThreadId, &[Record])> {
+        let filled = self.filled.min(CAPACITY + SLACK);
+        // SAFETY: all records are initialised, and Java code has left this buffer.
+        let all = unsafe { std::slice::from_raw_parts(self.memory.as_ptr(), filled) };
+        let ends = self.runs.iter().skip(1).map(|run| run.0).chain([filled]);
+        self.runs
+            .iter()
+            .zip(ends)
+            .map(move |(&(start, thread), end)| (thread, all.get(start..end).unwrap_or_default()))
+    }
+}
+
+/// Buffers on their way between the program and the writer.
+#[derive(Debug)]
+pub struct Buffers {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    free: Vec<Buffer>,
+    made: usize,
+    full: VecDeque<Buffer>,
+    /// No more will come.
+    closed: bool,
+}
+
+impl Default for Buffers {
+    fn default() -> Self {
+        let state = State { free: Vec::new(), made: 0, full: VecDeque::new(), closed: false };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+}
+
+impl Buffers {
+    /// An empty buffer; waits until there is one.
+    pub fn empty(&self) -> Buffer {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(buffer) = state.free.pop() {
+                return buffer;
+            }
+            // A closed queue has no reader any more: better a new buffer than a program that hangs.
+            if state.made < BUFFERS || state.closed {
+                state.made += 1;
+                return Buffer::new();
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Hands a buffer to the writer.
+    pub fn send(&self, buffer: Buffer) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !state.closed {
+            state.full.push_back(buffer);
+            self.changed.notify_all();
+        }
+    }
+
+    pub fn close(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.changed.notify_all();
+    }
+
+    /// The next buffer for the writer, in order; `None` when closed and empty.
+    pub fn full(&self) -> Option<Buffer> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(buffer) = state.full.pop_front() {
+                return Some(buffer);
+            }
+            if state.closed {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    pub fn give_back(&self, mut buffer: Buffer) {
+        buffer.filled = 0;
+        buffer.runs.clear();
+        buffer.turns.clear();
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).free.push(buffer);
+        self.changed.notify_all();
+    }
+}

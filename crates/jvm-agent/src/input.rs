@@ -1,0 +1,149 @@
+//! What the program read from standard input. It is kept in the trace, and a replay gets it from there.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How an answer is marked in the section.
+const READ: u8 = 0;
+const AVAILABLE: u8 = 1;
+
+/// What standard input answered: an answer is its mark, its number and, if something was read, so many bytes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Answer {
+    Bytes(Vec<u8>),
+    End,
+    /// So many bytes could be read without waiting.
+    Available(i32),
+}
+
+impl Answer {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let (mark, number, bytes) = match self {
+            Self::Bytes(bytes) => (READ, bytes.len() as i32, bytes.as_slice()),
+            Self::End => (READ, -1, &[][..]),
+            Self::Available(number) => (AVAILABLE, *number, &[][..]),
+        };
+        out.push(mark);
+        out.extend(number.to_le_bytes());
+        out.extend(bytes);
+    }
+
+    /// The first answer and what is behind it; `None` at the end, and for what is none.
+    fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (&mark, rest) = bytes.split_first()?;
+        let (number, rest) = rest.split_first_chunk()?;
+        let number = i32::from_le_bytes(*number);
+        match (mark, usize::try_from(number)) {
+            (READ, Err(_)) => Some((Self::End, rest)),
+            (READ, Ok(length)) => {
+                let (read, rest) = rest.split_at_checked(length)?;
+                Some((Self::Bytes(read.to_vec()), rest))
+            }
+            (AVAILABLE, _) => Some((Self::Available(number), rest)),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Input {
+    /// Answers that are not written yet, encoded.
+    told: Mutex<Vec<u8>>,
+    /// Answers of the run that is repeated.
+    known: Mutex<VecDeque<Answer>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Input {
+    /// With the answers of an earlier run.
+    pub(crate) fn new(earlier: Option<&Path>) -> std::io::Result<Self> {
+        let bytes = earlier.map(std::fs::read).transpose()?.unwrap_or_default();
+        let mut known = VecDeque::new();
+        let mut rest = bytes.as_slice();
+        while let Some((answer, behind)) = Answer::decode(rest) {
+            known.push_back(answer);
+            rest = behind;
+        }
+        Ok(Self { known: Mutex::new(known), ..Self::default() })
+    }
+
+    /// Whether the next question has been answered before.
+    pub(crate) fn is_known(&self) -> bool {
+        !lock(&self.known).is_empty()
+    }
+
+    /// What was read, at most so much; `None` if that is not known.
+    pub(crate) fn read(&self, most: usize) -> Option<Answer> {
+        let mut known = lock(&self.known);
+        // A program that asks otherwise than it did gets what it reads all the same.
+        while matches!(known.front(), Some(Answer::Available(_))) {
+            known.pop_front();
+        }
+        match known.front_mut()? {
+            Answer::Bytes(bytes) if bytes.len() > most => {
+                let rest = bytes.split_off(most);
+                Some(Answer::Bytes(std::mem::replace(bytes, rest)))
+            }
+            _ => known.pop_front(),
+        }
+    }
+
+    pub(crate) fn available(&self) -> Option<i32> {
+        let mut known = lock(&self.known);
+        let Some(&Answer::Available(number)) = known.front() else { return None };
+        known.pop_front();
+        Some(number)
+    }
+
+    pub(crate) fn tell(&self, answer: &Answer) {
+        answer.encode(&mut lock(&self.told));
+    }
+
+    /// What was told since this was last asked.
+    pub(crate) fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut lock(&self.told))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_come_back_as_they_were_told() {
+        let told = Input::default();
+        let hello = Answer::Bytes(b"hello".to_vec());
+        for answer in [&hello, &Answer::Available(3), &Answer::End] {
+            told.tell(answer);
+        }
+        let bytes = told.take();
+        let (first, rest) = Answer::decode(&bytes).expect("three answers");
+        let (second, rest) = Answer::decode(rest).expect("two answers");
+        let (third, rest) = Answer::decode(rest).expect("an answer");
+        assert_eq!((first, second, third), (hello, Answer::Available(3), Answer::End));
+        assert!(rest.is_empty() && told.take().is_empty());
+        for cut in 0..bytes.len() {
+            let mut rest = &bytes[..cut];
+            while let Some((_, behind)) = Answer::decode(rest) {
+                rest = behind;
+            }
+        }
+    }
+
+    #[test]
+    fn who_reads_less_at_once_reads_the_rest_later() {
+        let input = Input::default();
+        let mut known = lock(&input.known);
+        known.extend([Answer::Available(9), Answer::Bytes(b"abc".to_vec()), Answer::End]);
+        drop(known);
+        assert_eq!(input.read(2), Some(Answer::Bytes(b"ab".to_vec())));
+        assert_eq!(input.available(), None);
+        assert_eq!(input.read(2), Some(Answer::Bytes(b"c".to_vec())));
+        assert_eq!(input.read(2), Some(Answer::End));
+        assert_eq!(input.read(2), None);
+    }
+}

@@ -1,0 +1,387 @@
+//! Rewrites a class so that it tells what it does: which probe goes where.
+//!
+//! Probes of accesses come after the access, probes of monitors before the entry and after the exit,
+//! see `UntornProbe`. What cannot be rewritten is left as it is, counted and named, never broken.
+
+mod access;
+pub(crate) use access::value_kind;
+mod archives;
+mod calls;
+mod lambdas;
+mod library;
+mod methods;
+mod monitors;
+mod references;
+mod tracked_calls;
+mod unseen;
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+
+use untorn_bytecode::{
+    ClassEditor, ClassError, ClassFile, Code, Instr, Method, PoolFull, SkipReason, Snippet, op,
+};
+
+use crate::classes::Classes;
+use crate::plans::PlanSites;
+use crate::scope::{Depth, Scope};
+use crate::sites::{CodeSite, MethodId, MethodInfo, NamedFields, SiteInfo, SiteKind, Sites};
+
+/// The class of the probes.
+pub const PROBE: &str = "java/lang/UntornProbe";
+
+/// The most that any probe needs on the stack above what the method itself has there: an array, an
+/// index, a value of two slots and a site, with copies of array, index and value below.
+const STACK: u16 = 9;
+
+/// What every rewriting needs to know and adds to.
+#[derive(Debug)]
+pub struct Rewriter {
+    pub scope: Scope,
+    pub sites: RwLock<Sites>,
+    pub named_fields: NamedFields,
+    pub classes: RwLock<Classes>,
+    pub plan: PlanSites,
+    pub tally: Mutex<Tally>,
+}
+
+/// What was rewritten and what was not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Classes and methods of the application that are told in full.
+    pub application_classes: u64,
+    pub application_methods: u64,
+    /// Classes of the JDK whose accesses are told.
+    pub library_classes: u64,
+    /// Classes of which only the monitors are told.
+    pub lock_classes: u64,
+    /// Classes and methods that are left as they are, each with its reason; the first few by name.
+    pub skipped_classes: u64,
+    pub skipped_methods: u64,
+    pub skipped: Vec<String>,
+    /// What the application uses that leaves no events.
+    pub unseen: BTreeSet<String>,
+}
+
+impl Tally {
+    const NAMED: usize = 20;
+
+    fn skip(&mut self, what: String) {
+        if self.skipped.len() < Self::NAMED {
+            self.skipped.push(what);
+        }
+    }
+}
+
+/// Why a class stays as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum RewriteError {
+    #[error(transparent)]
+    Class(#[from] ClassError),
+    #[error("its constant pool has no room for probes")]
+    PoolFull(#[from] PoolFull),
+}
+
+impl Rewriter {
+    pub fn new(scope: Scope, plan: PlanSites) -> Self {
+        Self {
+            scope,
+            sites: RwLock::default(),
+            named_fields: NamedFields::default(),
+            classes: RwLock::default(),
+            plan,
+            tally: Mutex::default(),
+        }
+    }
+
+    /// The class with its probes; `None` if it needs none or cannot have them.
+    pub fn rewrite(&self, bytes: &[u8], depth: Depth) -> Option<Vec<u8>> {
+        let class = match ClassFile::parse(bytes) {
+            Ok(class) => class,
+            Err(error) => {
+                self.skip_class("a class that cannot be read", &error.into());
+                return None;
+            }
+        };
+        let mut classes = self.classes.write().unwrap_or_else(PoisonError::into_inner);
+        classes.add(&class, depth >= Depth::Accesses);
+        drop(classes);
+        if depth == Depth::Untouched {
+            return None;
+        }
+        match self.edit(&class, depth) {
+            Ok(rewritten) => rewritten,
+            Err(error) => {
+                self.skip_class(class.name(), &error);
+                None
+            }
+        }
+    }
+
+    fn edit(&self, class: &ClassFile<'_>, depth: Depth) -> Result<Option<Vec<u8>>, RewriteError> {
+        let mut edit = ClassEdit::new(self, class, depth);
+        edit.hold_referents()?;
+        edit.level_streams()?;
+        for index in 0..class.methods().len() {
+            edit.method(index)?;
+        }
+        if !edit.touched {
+            // A class of the application that touches nothing shared by itself is seen all the same.
+            if depth == Depth::Application {
+                self.count(class, depth, 0, &[]);
+            }
+            return Ok(None);
+        }
+        let methods = edit.methods;
+        let rewritten = edit.editor.finish()?;
+        self.count(class, depth, methods, &rewritten.skipped);
+        Ok(Some(rewritten.bytes))
+    }
+
+    fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(
+        &self,
+        class: &ClassFile<'_>,
+        depth: Depth,
+        methods: u64,
+        skipped: &[(usize, SkipReason)],
+    ) {
+        let mut tally = self.tally();
+        let rewritten = methods.saturating_sub(skipped.len() as u64);
+        match depth {
+            Depth::Application => {
+                tally.application_classes += 1;
+                tally.application_methods += rewritten;
+            }
+            Depth::Accesses => tally.library_classes += 1,
+            Depth::Locks => tally.lock_classes += 1,
+            Depth::Untouched | Depth::Initialiser => {}
+        }
+        tally.skipped_methods += skipped.len() as u64;
+        for (index, reason) in skipped {
+            let method = class.methods().get(*index).map_or("?", Method::name);
+            tally.skip(format!("{}.{method}: {reason}", class.name().replace('/', ".")));
+        }
+    }
+
+    fn skip_class(&self, name: &str, error: &RewriteError) {
+        let mut tally = self.tally();
+        tally.skipped_classes += 1;
+        tally.skip(format!("{}: {error}", name.replace('/', ".")));
+    }
+}
+
+/// A class being edited.
+struct ClassEdit<'r, 'a> {
+    rewriter: &'r Rewriter,
+    class: &'a ClassFile<'a>,
+    editor: ClassEditor<'a>,
+    depth: Depth,
+    file: String,
+    /// Something was changed, in that many methods.
+    touched: bool,
+    methods: u64,
+    /// By method, once it was asked for: whether it touches anything shared.
+    touching: Vec<bool>,
+}
+
+impl<'r, 'a> ClassEdit<'r, 'a> {
+    fn new(rewriter: &'r Rewriter, class: &'a ClassFile<'a>, depth: Depth) -> Self {
+        let file = class.source_file().unwrap_or_default().into_owned();
+        let editor = ClassEditor::new(class);
+        Self {
+            rewriter,
+            class,
+            editor,
+            depth,
+            file,
+            touched: false,
+            methods: 0,
+            touching: Vec::new(),
+        }
+    }
+
+    /// Whether the JVM's compiler may put code of its own in place of the method (`Arrays.copyOf`): what probes in it say
+    /// would end at a moment that no two runs have in common. Methods of string builders do not vanish under the options
+    /// that the launcher gives, and those with a monitor are no intrinsics any more once it is spelt out.
+    fn may_vanish(&self, method: &Method<'_>) -> bool {
+        let is_text = self.class.name().starts_with("java/lang/String");
+        self.depth <= Depth::Accesses && !is_text && method.is_intrinsic(self.class.pool())
+    }
+
+    fn method(&mut self, index: usize) -> Result<(), RewriteError> {
+        let method = &self.class.methods()[index];
+        if self.depth == Depth::Application {
+            unseen::note_native(&mut self.rewriter.tally(), self.class.name(), method);
+        }
+        let Some(code) = method.code() else { return Ok(()) };
+        // The JVM takes an empty finaliser for none; with code in it, every object would have to be finalised.
+        if method.name() == "finalize" && code.bytes().len() <= 1 {
+            return Ok(());
+        }
+        if self.may_vanish(method) {
+            return Ok(());
+        }
+        // A method with code that cannot be decoded is the JVM's to refuse.
+        let Ok(instrs) = code.instructions().collect::<Result<Vec<_>, _>>() else { return Ok(()) };
+        let id = {
+            let mut sites = self.rewriter.sites.write().unwrap_or_else(PoisonError::into_inner);
+            sites.add_method(MethodInfo {
+                class: self.class.name().to_owned(),
+                name: method.name().to_owned(),
+                descriptor: method.descriptor().to_owned(),
+                file: self.file.clone(),
+                is_static: method.is_static(),
+            })
+        };
+        let mut edit = MethodPass {
+            class: self,
+            index,
+            id,
+            method,
+            code,
+            scratch: None,
+            spilled: None,
+            edits: 0,
+        };
+        edit.wraps(&instrs)?;
+        edit.lambda_maker(&instrs)?;
+        if edit.class.depth >= Depth::Locks {
+            edit.instructions(&instrs)?;
+        }
+        if edit.edits > 0 {
+            self.editor.method(index).grow_stack(STACK);
+            self.touched = true;
+            self.methods += 1;
+        }
+        Ok(())
+    }
+}
+
+/// One method being edited.
+struct MethodPass<'c, 'r, 'a> {
+    class: &'c mut ClassEdit<'r, 'a>,
+    index: usize,
+    id: MethodId,
+    method: &'a Method<'a>,
+    code: &'a Code<'a>,
+    /// Local variables for values that cannot stay on the stack.
+    scratch: Option<u16>,
+    /// The same for the operands of calls.
+    spilled: Option<u16>,
+    /// How many changes were made.
+    edits: usize,
+}
+
+impl<'a> MethodPass<'_, '_, 'a> {
+    fn instructions(&mut self, instrs: &[Instr<'a>]) -> Result<(), RewriteError> {
+        // Nothing may be done with an object before its constructor has called another one.
+        let initialised = self.method.initialised_from(self.class.class).unwrap_or(0);
+        for instr in instrs {
+            let unit = self.tracked_call_begins(instr)?;
+            match instr.opcode {
+                op::MONITORENTER | op::MONITOREXIT => self.monitor(instr)?,
+                op::INVOKEVIRTUAL | op::INVOKESTATIC | op::INVOKEINTERFACE => self.call(instr)?,
+                _ if self.class.depth < Depth::Accesses => self.spin(instr)?,
+                op::GETFIELD | op::PUTFIELD if instr.pc >= initialised => self.field(instr)?,
+                op::GETSTATIC | op::PUTSTATIC => self.global(instr)?,
+                opcode if access::is_element(opcode) => self.element(instr)?,
+                opcode if access::is_decision(opcode) => self.branch(instr)?,
+                _ => {}
+            }
+            // Behind everything else that is told of the call.
+            if let Some(unit) = unit {
+                self.tracked_call_ends(instr, unit)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Threads spin inside of java.util.concurrent, too, and must then be seen to.
+    fn spin(&mut self, instr: &Instr<'a>) -> Result<(), RewriteError> {
+        let goes_back = instr.target().is_some_and(|target| target <= instr.pc);
+        if goes_back && self.class.class.name().starts_with("java/util/concurrent/") {
+            self.branch(instr)?;
+        }
+        Ok(())
+    }
+
+    fn branch(&mut self, instr: &Instr<'a>) -> Result<(), RewriteError> {
+        let probe = self.probe("branch", "()V")?;
+        self.before(instr.pc, Snippet::new().invokestatic(probe));
+        Ok(())
+    }
+
+    /// The method reference of a probe.
+    fn probe(&mut self, name: &str, descriptor: &str) -> Result<u16, RewriteError> {
+        Ok(self.class.editor.pool().methodref(PROBE, name, descriptor)?)
+    }
+
+    fn site(&mut self, pc: u32, what: SiteKind) -> CodeSite {
+        let line = self.code.line_of(pc).map_or(0, u32::from);
+        let mut sites = self.class.rewriter.sites.write().unwrap_or_else(PoisonError::into_inner);
+        sites.add(SiteInfo { method: self.id, pc, line, what })
+    }
+
+    /// A call of a probe whose last argument is the site.
+    fn tell(
+        &mut self,
+        code: Snippet,
+        site: CodeSite,
+        name: &str,
+        descriptor: &str,
+    ) -> Result<Snippet, RewriteError> {
+        let probe = self.probe(name, descriptor)?;
+        let code = code.int(site.0.cast_signed(), self.class.editor.pool())?;
+        Ok(code.invokestatic(probe))
+    }
+
+    fn before(&mut self, pc: u32, code: Snippet) {
+        self.class.editor.method(self.index).before(pc, code);
+        self.edits += 1;
+    }
+
+    fn after(&mut self, pc: u32, code: Snippet) {
+        self.class.editor.method(self.index).after(pc, code);
+        self.edits += 1;
+    }
+
+    fn replace(&mut self, pc: u32, code: Snippet) {
+        self.class.editor.method(self.index).replace(pc, code);
+        self.edits += 1;
+    }
+
+    /// Two slots of local variables that nobody else uses.
+    fn scratch(&mut self) -> u16 {
+        let (editor, index) = (&mut self.class.editor, self.index);
+        *self.scratch.get_or_insert_with(|| editor.method(index).scratch_local(2))
+    }
+
+    /// Where the plan names this access, the thread asks before it.
+    fn planned(&mut self, pc: u32, site: CodeSite) -> Result<(), RewriteError> {
+        let code = self.ask(site)?;
+        if !code.is_empty() {
+            self.before(pc, code);
+        }
+        Ok(())
+    }
+
+    /// The code that asks, empty for a place that the plan does not name.
+    fn ask(&mut self, site: CodeSite) -> Result<Snippet, RewriteError> {
+        let rewriter = self.class.rewriter;
+        if rewriter.plan.is_empty() {
+            return Ok(Snippet::new());
+        }
+        let sites = rewriter.sites.read().unwrap_or_else(PoisonError::into_inner);
+        let named = sites.get(site).is_some_and(|info| {
+            let method = sites.method(info.method);
+            method.is_some_and(|method| rewriter.plan.find(site, method, info))
+        });
+        drop(sites);
+        let code = Snippet::new();
+        if named { self.tell(code, site, "planned", "(I)V") } else { Ok(code) }
+    }
+}

@@ -1,0 +1,231 @@
+//! Atomic variables, their arrays, field updaters, adders and variable handles.
+
+use untorn_bytecode::{Instr, Kind, Member, Snippet, op};
+use untorn_trace::event::{Access, ValueKind};
+
+use super::super::{MethodPass, RewriteError, access};
+use super::{Operands, types};
+use crate::sites::{FieldName, Reached, SiteKind};
+
+pub(super) const PROBES: &str = "java/lang/UntornAtomics";
+
+/// What an operation is called on, and where the variable is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Target {
+    /// The object is the variable; what to call it, and its type.
+    Scalar { class: &'static str, name: &'static str, descriptor: &'static str },
+    /// The first argument is the index.
+    Array { kind: ValueKind, class: &'static str },
+    /// The first argument has the field.
+    Updater,
+    /// The first arguments say where: nothing, an object, or an array and an index.
+    Handle,
+    /// `sun.misc.Unsafe`: the first arguments are the object and the offset of the field in it.
+    Offset,
+}
+
+/// What a class of the JDK has to do with variables.
+pub(super) fn target(class: &str) -> Option<Target> {
+    let scalar = |class, name, descriptor| Target::Scalar { class, name, descriptor };
+    let array = |kind, class| Target::Array { kind, class };
+    let class = match class {
+        "java/lang/invoke/VarHandle" => return Some(Target::Handle),
+        "sun/misc/Unsafe" => return Some(Target::Offset),
+        _ => class.strip_prefix("java/util/concurrent/atomic/")?,
+    };
+    Some(match class {
+        "AtomicInteger" => scalar("AtomicInteger", "value", "I"),
+        "AtomicLong" => scalar("AtomicLong", "value", "J"),
+        "AtomicBoolean" => scalar("AtomicBoolean", "value", "Z"),
+        "AtomicReference" => scalar("AtomicReference", "value", "L"),
+        "AtomicStampedReference" => scalar("AtomicStampedReference", "pair", "L"),
+        "AtomicMarkableReference" => scalar("AtomicMarkableReference", "pair", "L"),
+        "LongAdder" => scalar("LongAdder", "sum", "J"),
+        "DoubleAdder" => scalar("DoubleAdder", "sum", "D"),
+        "LongAccumulator" => scalar("LongAccumulator", "value", "J"),
+        "DoubleAccumulator" => scalar("DoubleAccumulator", "value", "D"),
+        "AtomicIntegerArray" => array(ValueKind::Int, "AtomicIntegerArray"),
+        "AtomicLongArray" => array(ValueKind::Int, "AtomicLongArray"),
+        "AtomicReferenceArray" => array(ValueKind::Ref, "AtomicReferenceArray"),
+        "AtomicIntegerFieldUpdater" | "AtomicLongFieldUpdater" | "AtomicReferenceFieldUpdater" => {
+            Target::Updater
+        }
+        _ => return None,
+    })
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum AccessEffect {
+    Read,
+    Write,
+    Update,
+    /// An update if it says so.
+    Swap,
+    /// An update if it changed something.
+    Exchange,
+}
+
+impl AccessEffect {
+    fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "get" | "getPlain" | "getOpaque" | "getAcquire" | "getVolatile" | "intValue"
+            | "longValue" | "floatValue" | "doubleValue" | "sum" | "getReference" | "getStamp"
+            | "isMarked" => Self::Read,
+            "set" | "setPlain" | "setOpaque" | "setRelease" | "setVolatile" | "lazySet"
+            | "reset" => Self::Write,
+            "getAndIncrement" | "getAndDecrement" | "incrementAndGet" | "decrementAndGet"
+            | "addAndGet" | "add" | "increment" | "decrement" | "sumThenReset" | "accumulate"
+            | "getThenReset" => Self::Update,
+            "attemptStamp" | "attemptMark" => Self::Swap,
+            // A function that the program passes may do anything: its steps are told where it is called.
+            "getAndUpdate" | "getAndAccumulate" => return None,
+            _ if name.starts_with("compareAndSet") => Self::Swap,
+            _ if name.starts_with("weakCompareAndSet") => Self::Swap,
+            _ if name.starts_with("compareAndExchange") => Self::Exchange,
+            _ if name.starts_with("getAnd") => Self::Update,
+            _ => return None,
+        })
+    }
+
+    /// What a method of `sun.misc.Unsafe` does.
+    fn of_unsafe(name: &str) -> Option<Self> {
+        match name {
+            _ if name.starts_with("getAnd") => Some(Self::Update),
+            _ if name.starts_with("compareAndSwap") => Some(Self::Swap),
+            _ if name.starts_with("get") => Some(Self::Read),
+            _ if name.starts_with("put") => Some(Self::Write),
+            _ => None,
+        }
+    }
+
+    /// How many arguments are values, not places.
+    fn values(self) -> usize {
+        match self {
+            Self::Read => 0,
+            Self::Write | Self::Update => 1,
+            Self::Swap | Self::Exchange => 2,
+        }
+    }
+
+    /// The sites of an operation, as the probes count on them.
+    fn whats(self, name: &str, handle: bool, what: &Reached) -> Vec<SiteKind> {
+        let site = |write, access| SiteKind::Reached { write, access, what: what.clone() };
+        let plain = name.ends_with("Plain") || (handle && matches!(name, "get" | "set"));
+        let access = if plain { Access::Plain } else { Access::Volatile };
+        match self {
+            Self::Read => vec![site(false, access)],
+            Self::Write => vec![site(true, access)],
+            Self::Update | Self::Swap | Self::Exchange => vec![
+                site(false, Access::Update),
+                site(true, Access::Update),
+                site(false, Access::Volatile),
+            ],
+        }
+    }
+}
+
+/// Where a variable is, as code: the object that has it, the index.
+struct Place {
+    what: Reached,
+    holder: Option<usize>,
+    index: Option<usize>,
+}
+
+impl Target {
+    fn place(self, deed: AccessEffect, called: &Member<'_>, operands: &Operands) -> Option<Place> {
+        match self {
+            Self::Scalar { class, name, descriptor } => {
+                let class = format!("java/util/concurrent/atomic/{class}");
+                let (name, descriptor) = (name.to_owned(), descriptor.to_owned());
+                let what = Reached::Field(FieldName { class, name, descriptor });
+                Some(Place { what, holder: None, index: None })
+            }
+            Self::Array { kind, class } => {
+                let what = Reached::Element { kind, element: class };
+                let is_int = operands.kind(1) == Some(Kind::Int);
+                is_int.then_some(Place { what, holder: None, index: Some(1) })
+            }
+            Self::Updater => {
+                Some(Place { what: Reached::NamedField, holder: Some(1), index: None })
+                    .filter(|_| operands.kind(1) == Some(Kind::Reference))
+            }
+            Self::Handle => handle_place(deed, &called.descriptor, operands),
+            Self::Offset => Some(Place { what: Reached::NamedField, holder: Some(1), index: None })
+                .filter(|_| called.descriptor.starts_with("(Ljava/lang/Object;J")),
+        }
+    }
+}
+
+fn handle_place(deed: AccessEffect, descriptor: &str, operands: &Operands) -> Option<Place> {
+    let named = |holder| Some(Place { what: Reached::NamedField, holder, index: None });
+    let coordinates = operands.count().checked_sub(1 + deed.values())?;
+    let first = types(descriptor)?.first().copied();
+    match coordinates {
+        0 => named(None),
+        1 if operands.kind(1) == Some(Kind::Reference) => named(Some(1)),
+        2 if operands.kind(2) == Some(Kind::Int) => {
+            let (_, kind, element) = access::element_of(access::load_of(first?)?);
+            let what = Reached::Element { kind, element };
+            Some(Place { what, holder: Some(1), index: Some(2) })
+        }
+        _ => None,
+    }
+}
+
+impl<'a> MethodPass<'_, '_, 'a> {
+    pub(super) fn atomic(
+        &mut self,
+        instr: &Instr<'a>,
+        called: &Member<'a>,
+        target: Target,
+    ) -> Result<(), RewriteError> {
+        if instr.opcode != op::INVOKEVIRTUAL {
+            return self.maker(instr, called);
+        }
+        let deed = match target {
+            Target::Offset => AccessEffect::of_unsafe(&called.name),
+            _ => AccessEffect::of(&called.name),
+        };
+        let Some(deed) = deed else { return self.maker(instr, called) };
+        let Some(operands) = self.operands(instr, &called.descriptor) else { return Ok(()) };
+        let Some(place) = target.place(deed, called, &operands) else { return Ok(()) };
+        let whats = deed.whats(&called.name, target == Target::Handle, &place.what);
+        let site = self.sites(instr.pc, whats);
+        self.planned(instr.pc, site)?;
+        let field_at = "(Ljava/lang/Object;J)Ljava/lang/Object;";
+        let field_at = self.class.editor.pool().methodref(PROBES, "fieldAt", field_at)?;
+        let what = |code: Snippet| {
+            let code = match target {
+                Target::Offset => operands.load(operands.load(code, 1), 2).invokestatic(field_at),
+                _ => operands.load(code, 0),
+            };
+            let code = match place.holder {
+                Some(holder) => operands.load(code, holder),
+                None => code.op(op::ACONST_NULL),
+            };
+            match place.index {
+                Some(index) => operands.load(code, index),
+                None => code.op(op::ICONST_M1),
+            }
+        };
+        let first = match deed {
+            AccessEffect::Read | AccessEffect::Write => Snippet::new(),
+            _ => {
+                let before = "(Ljava/lang/Object;Ljava/lang/Object;I)V";
+                let probe = self.class.editor.pool().methodref(PROBES, "before", before)?;
+                what(Snippet::new()).invokestatic(probe)
+            }
+        };
+        let (code, probe, flag) = match deed {
+            AccessEffect::Read | AccessEffect::Write => (Snippet::new(), "accessed", ""),
+            AccessEffect::Update => (Snippet::new(), "updated", ""),
+            AccessEffect::Exchange => (Snippet::new(), "exchanged", ""),
+            AccessEffect::Swap => (Snippet::new().op(op::DUP), "swapped", "Z"),
+        };
+        let descriptor = format!("({flag}Ljava/lang/Object;Ljava/lang/Object;II)V");
+        let last = self.tell_to(PROBES, what(code), site, probe, &descriptor)?;
+        self.around(instr.pc, &operands, &first, last);
+        Ok(())
+    }
+}

@@ -1,0 +1,144 @@
+//! Calls that are told as tracked_calls: what `untorn check --compositions` asks for.
+//!
+//! A tracked call is marked where it is called, so that calls through interfaces and of the JDK are told alike: with its receiver and
+//! its arguments, objects by their identity, and at its end with its result. One that throws has no end mark; the
+//! converter sees that by what comes next.
+
+use untorn_bytecode::{Instr, Kind, Member, Snippet, op};
+use untorn_trace::event::ValueKind;
+
+use super::library::{Operands, types};
+use super::{MethodPass, RewriteError, value_kind};
+use crate::sites::{CodeSite, SiteKind};
+
+/// How what a call gives back is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct GivenBack {
+    kind: ValueKind,
+    /// Leaves a copy of it on the stack.
+    copy: u8,
+    /// What the probe takes.
+    probe: &'static str,
+}
+
+impl GivenBack {
+    /// `None` for nothing, and for what no answer is made of.
+    fn of(descriptor: &str) -> Option<Self> {
+        let result = descriptor.rsplit(')').next()?;
+        let kind = value_kind(result);
+        let (copy, probe) = match result.as_bytes().first()? {
+            b'Z' | b'B' | b'C' | b'S' | b'I' => (op::DUP, "(II)V"),
+            b'J' => (op::DUP2, "(JI)V"),
+            b'L' | b'[' => (op::DUP, "(Ljava/lang/Object;I)V"),
+            _ => return None,
+        };
+        Some(Self { kind, copy, probe })
+    }
+}
+
+impl<'a> MethodPass<'_, '_, 'a> {
+    /// Where this method makes such calls.
+    pub(super) fn tracked_calls(&self) -> &[u32] {
+        let (class, method) = (self.class.class.name(), self.method);
+        self.class.rewriter.scope.tracked_calls(class, method.name(), method.descriptor())
+    }
+
+    /// The mark before a tracked call; gives what is called.
+    pub(super) fn tracked_call_begins(
+        &mut self,
+        instr: &Instr<'a>,
+    ) -> Result<Option<Member<'a>>, RewriteError> {
+        let is_call = matches!(instr.opcode, op::INVOKEVIRTUAL..=op::INVOKEINTERFACE);
+        // Only methods whose activations are told can be told to make two calls.
+        if !is_call
+            || self.method.name().starts_with('<')
+            || !self.tracked_calls().contains(&instr.pc)
+        {
+            return Ok(None);
+        }
+        let called = instr.pool_index().map(|index| self.class.class.pool().member(index));
+        let Some(Ok(called)) = called else { return Ok(None) };
+        let site = self.site(instr.pc, SiteKind::TrackedCall { api: api(&called) });
+        // Nothing can be done with an object whose constructor is yet to be called.
+        let is_constructor = called.name.starts_with('<');
+        let operands = self.operands(instr, &called.descriptor).filter(|_| !is_constructor);
+        let code = match operands {
+            Some(operands) => self.receiver_and_arguments(site, instr, &called, &operands)?,
+            None => self.tell(Snippet::new(), site, "mark", "(I)V")?,
+        };
+        self.before(instr.pc, code);
+        Ok(Some(called))
+    }
+
+    /// The mark with all that the call is given.
+    fn receiver_and_arguments(
+        &mut self,
+        site: CodeSite,
+        instr: &Instr<'a>,
+        called: &Member<'a>,
+        operands: &Operands,
+    ) -> Result<Snippet, RewriteError> {
+        let first = usize::from(instr.opcode != op::INVOKESTATIC);
+        let mut code = match first {
+            0 => self.tell(operands.store(), site, "mark", "(I)V")?,
+            _ => self.tell(
+                operands.load(operands.store(), 0),
+                site,
+                "mark",
+                "(Ljava/lang/Object;I)V",
+            )?,
+        };
+        for (at, of_type) in types(&called.descriptor).into_iter().flatten().enumerate() {
+            let probe = match operands.kind(first + at) {
+                Some(Kind::Int) => "(II)V",
+                Some(Kind::Long) => "(JI)V",
+                Some(Kind::Reference) => "(Ljava/lang/Object;I)V",
+                _ => continue, // fractions
+            };
+            let (api, kind) = (api(called), value_kind(of_type));
+            let site = self.site(instr.pc, SiteKind::TrackedArgument { api, number: at + 1, kind });
+            code = self.tell(operands.load(code, first + at), site, "callValue", probe)?;
+        }
+        Ok(operands.load_all(code))
+    }
+
+    /// The mark after it.
+    pub(super) fn tracked_call_ends(
+        &mut self,
+        instr: &Instr<'a>,
+        called: Member<'a>,
+    ) -> Result<(), RewriteError> {
+        let result = GivenBack::of(&called.descriptor);
+        let what =
+            SiteKind::TrackedReturn { api: api(&called), result: result.map(|result| result.kind) };
+        let site = self.site(instr.pc, what);
+        let code = match result {
+            Some(GivenBack { copy, probe, .. }) => {
+                self.tell(Snippet::new().op(copy), site, "callValue", probe)?
+            }
+            None => self.tell(Snippet::new(), site, "mark", "(I)V")?,
+        };
+        self.after(instr.pc, code);
+        Ok(())
+    }
+}
+
+/// `java.util.Map.remove`
+fn api(called: &Member<'_>) -> String {
+    format!("{}.{}", called.class.replace('/', "."), called.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_told_by_their_kind() {
+        let kind = |descriptor| GivenBack::of(descriptor).map(|result| result.kind);
+        assert_eq!(kind("(I)Z"), Some(ValueKind::Bool));
+        assert_eq!(kind("()Ljava/lang/Object;"), Some(ValueKind::Ref));
+        assert_eq!(kind("(Ljava/lang/String;)J"), Some(ValueKind::Int));
+        assert_eq!(kind("()D"), None);
+        assert_eq!(kind("()V"), None);
+    }
+}

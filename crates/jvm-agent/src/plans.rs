@@ -1,0 +1,132 @@
+//! Which places of the code a plan or a policy wants to be asked at.
+
+use std::sync::{PoisonError, RwLock};
+
+use rustc_hash::FxHashMap;
+use untorn_schedule::{Access, AccessKind, Place, PlanSite, Spot};
+use untorn_trace::event as trace;
+
+use crate::sites::{CodeSite, MethodInfo, Reached, SiteInfo, SiteKind};
+
+/// What is known of a place at which threads ask.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    /// The places of the plan, or the marks, that are here.
+    pub(crate) named: Vec<PlanSite>,
+    /// What is accessed here, if a policy wants to know.
+    pub(crate) access: Option<Access>,
+}
+
+/// The places of a plan or of marks, and the places in the code that were found to be them.
+#[derive(Debug, Default)]
+pub struct PlanSites {
+    places: Vec<Place>,
+    /// Threads ask before every access and every acquisition.
+    everything: bool,
+    found: RwLock<FxHashMap<CodeSite, Asked>>,
+    /// What may be the same variable has the same number.
+    variables: RwLock<FxHashMap<String, u32>>,
+}
+
+impl PlanSites {
+    pub fn new(places: Vec<Place>, everything: bool) -> Self {
+        Self { places, everything, ..Self::default() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty() && !self.everything
+    }
+
+    /// Looks whether threads ask at this place, and remembers it.
+    pub(crate) fn find(&self, site: CodeSite, method: &MethodInfo, info: &SiteInfo) -> bool {
+        let named = self.places.iter().enumerate();
+        let named = named.filter(|(_, place)| is_at(place, method, info));
+        let named: Vec<_> = named.map(|(index, _)| PlanSite(index as u32)).collect();
+        let access = if self.everything { self.access(&info.what) } else { None };
+        let any = !named.is_empty() || access.is_some();
+        if any {
+            let mut found = self.found.write().unwrap_or_else(PoisonError::into_inner);
+            found.insert(site, Asked { named, access });
+        }
+        any
+    }
+
+    /// What is accessed at a place, as far as the code tells: the field, but not of which object.
+    fn access(&self, what: &SiteKind) -> Option<Access> {
+        let write = kind_of(what)? != AccessKind::Read;
+        let name = match what {
+            // Which class declares the field is not known yet.
+            SiteKind::Field { field, .. } | SiteKind::Global { field, .. } => {
+                format!("{} {}", field.name, field.descriptor)
+            }
+            SiteKind::Element { element, .. } => format!("{element}[]"),
+            SiteKind::Reached { what, .. } => match what {
+                Reached::Field(field) => format!("{} {}", field.name, field.descriptor),
+                Reached::Element { element, .. } => format!("{element}[]"),
+                Reached::NamedField => "named".to_owned(),
+            },
+            SiteKind::Enter { .. } | SiteKind::Lock { .. } => "monitor".to_owned(),
+            _ => return None,
+        };
+        let mut variables = self.variables.write().unwrap_or_else(PoisonError::into_inner);
+        let new = variables.len() as u32;
+        Some(Access { what: *variables.entry(name).or_insert(new), write })
+    }
+
+    pub(crate) fn at(&self, site: CodeSite) -> Asked {
+        let found = self.found.read().unwrap_or_else(PoisonError::into_inner);
+        found.get(&site).cloned().unwrap_or_default()
+    }
+
+    /// Places that no class so far has: a plan that names them cannot be followed.
+    pub fn missing(&self) -> Vec<String> {
+        let found = self.found.read().unwrap_or_else(PoisonError::into_inner);
+        let seen = |index: usize| {
+            found.values().flat_map(|asked| &asked.named).any(|site| site.0 as usize == index)
+        };
+        let places = self.places.iter().enumerate();
+        places.filter(|(index, _)| !seen(*index)).map(|(_, place)| place.to_string()).collect()
+    }
+}
+
+fn is_at(place: &Place, method: &MethodInfo, info: &SiteInfo) -> bool {
+    let class_is = |class: &str| {
+        let full = method.class.replace('/', ".");
+        full == class || full.rsplit('.').next() == Some(class)
+    };
+    let there = match &place.spot {
+        Spot::FileLine { file, line } => method.file == *file && info.line == *line,
+        Spot::MethodLine { class, method: name, line } => {
+            class_is(class) && method.name == *name && info.line == *line
+        }
+        Spot::MethodPc { class, method: name, descriptor, pc } => {
+            class_is(class)
+                && method.name == *name
+                && method.descriptor == *descriptor
+                && info.pc == *pc
+        }
+    };
+    there && place.kind.is_none_or(|kind| is_of_kind(&info.what, kind))
+}
+
+/// Threads ask once for both halves of an update, before its read.
+fn is_of_kind(what: &SiteKind, kind: AccessKind) -> bool {
+    let whole = matches!(what, SiteKind::Reached { access: trace::Access::Update, .. });
+    kind_of(what) == Some(kind) || (whole && kind == AccessKind::Write)
+}
+
+fn kind_of(what: &SiteKind) -> Option<AccessKind> {
+    match what {
+        SiteKind::Field { write, .. }
+        | SiteKind::Global { write, .. }
+        | SiteKind::Element { write, .. } => {
+            Some(if *write { AccessKind::Write } else { AccessKind::Read })
+        }
+        SiteKind::Reached { write, .. } => {
+            Some(if *write { AccessKind::Write } else { AccessKind::Read })
+        }
+        SiteKind::Enter { .. } | SiteKind::Lock { .. } => Some(AccessKind::Acquire),
+        SiteKind::Exit { .. } | SiteKind::Unlock { .. } => Some(AccessKind::Release),
+        _ => None,
+    }
+}

@@ -1,0 +1,200 @@
+//! Which classes are rewritten, and how much of them.
+
+use std::collections::BTreeMap;
+
+use untorn_jvm_protocol::config::ScopeConfig;
+use untorn_jvm_protocol::pattern::matches;
+
+/// How much of a class is told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Depth {
+    /// Nothing: the class is left as it is.
+    Untouched,
+    /// Only that a thread must not be stopped while it initialises the class: others may need it.
+    Initialiser,
+    /// Its monitors, waits and clock readings, because a thread may be stopped while it holds one.
+    Locks,
+    /// Also its fields, arrays, branches.
+    Accesses,
+    /// Also its methods: it belongs to the application.
+    Application,
+}
+
+/// Where a class comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// The boot loader: the JDK itself.
+    Boot,
+    /// Some other loader.
+    Elsewhere,
+}
+
+/// The JDK's own classes whose state the program shares through them: collections and string buffers.
+const COLLECTIONS: &[&str] = &[
+    "java/util/Abstract*",
+    "java/util/Array*",
+    "java/util/BitSet*",
+    "java/util/Collections*",
+    "java/util/Hash*",
+    "java/util/IdentityHashMap*",
+    "java/util/ImmutableCollections*",
+    "java/util/Linked*",
+    "java/util/PriorityQueue*",
+    "java/util/Stack",
+    "java/util/Tree*",
+    "java/util/Vector*",
+    "java/util/WeakHashMap*",
+    "java/lang/AbstractStringBuilder",
+    "java/lang/StringBuffer",
+    "java/lang/StringBuilder",
+];
+
+/// Never touched: the JVM calls them where Java code cannot run, or our own probes do.
+const UNTOUCHABLE: &[&str] = &[
+    "java/lang/Untorn*",
+    "java/lang/Object",
+    "java/lang/System",
+    "java/lang/Float",
+    "java/lang/Double",
+    "jdk/internal/misc/Unsafe",
+];
+
+/// The JDK's machinery: what it does is not the program's doing.
+const MACHINERY: &[&str] = &[
+    "java/lang/ref/*",
+    "java/lang/Shutdown",
+    "java/lang/invoke/*",
+    "jdk/internal/misc/*",
+    "jdk/internal/ref/*",
+    "jdk/internal/vm/*",
+    "jdk/internal/reflect/*",
+    "sun/launcher/*",
+];
+
+/// Told where they are called: their own accesses would tell everything twice.
+const TOLD_BY_CALLERS: &[&str] = &["java/util/concurrent/atomic/*", "java/util/concurrent/locks/*"];
+
+/// What runs tests is not what they test.
+const TEST_FRAMEWORKS: &[&str] = &[
+    "junit/framework/*",
+    "junit/runner/*",
+    "org/apache/maven/surefire/*",
+    "org/apiguardian/*",
+    "org/gradle/*",
+    "org/hamcrest/*",
+    "org/junit/*",
+    "org/opentest4j/*",
+    "worker/org/gradle/*",
+];
+
+/// Loaders that the JDK brings along belong to it even though they are not the boot loader.
+const PLATFORM: &[&str] = &["java/*", "javax/*", "jdk/*", "sun/*", "com/sun/*"];
+
+#[derive(Debug)]
+pub struct Scope {
+    instrument: Vec<Pattern>,
+    exclude: Vec<Pattern>,
+    atomic: Vec<Pattern>,
+    tracked_calls: BTreeMap<String, Vec<u32>>,
+}
+
+impl Scope {
+    pub fn new(config: &ScopeConfig) -> Self {
+        let patterns = |texts: &[String]| {
+            texts.iter().map(|text| Pattern::new(&text.replace('.', "/"))).collect()
+        };
+        Self {
+            instrument: patterns(&config.instrument),
+            exclude: patterns(&config.exclude),
+            atomic: patterns(&config.atomic),
+            tracked_calls: config.tracked_calls.clone(),
+        }
+    }
+
+    /// Where a method (`com/acme/Cart`, `remove`, `(I)V`) makes calls that are tracked.
+    pub fn tracked_calls(&self, class: &str, method: &str, descriptor: &str) -> &[u32] {
+        if self.tracked_calls.is_empty() {
+            return &[];
+        }
+        self.tracked_calls.get(&format!("{class}.{method}{descriptor}")).map_or(&[], Vec::as_slice)
+    }
+
+    pub fn has_tracked_calls(&self) -> bool {
+        !self.tracked_calls.is_empty()
+    }
+
+    /// How much of the class `name` (`com/acme/Account`) is told.
+    pub fn depth(&self, name: &str, origin: Origin) -> Depth {
+        if any(UNTOUCHABLE, name) {
+            return Depth::Untouched;
+        }
+        if any(MACHINERY, name) {
+            return Depth::Initialiser;
+        }
+        if self.exclude.iter().any(|pattern| pattern.matches(name)) || any(TOLD_BY_CALLERS, name) {
+            return Depth::Locks;
+        }
+        let wanted = self.instrument.iter().any(|pattern| pattern.matches(name));
+        match origin {
+            Origin::Elsewhere if wanted && !any(PLATFORM, name) => Depth::Application,
+            Origin::Elsewhere if !any(PLATFORM, name) && !any(TEST_FRAMEWORKS, name) => {
+                Depth::Application
+            }
+            _ if wanted || any(COLLECTIONS, name) => Depth::Accesses,
+            _ => Depth::Locks,
+        }
+    }
+
+    /// Whether the user lists this method as atomic.
+    pub fn is_atomic(&self, class: &str, method: &str) -> bool {
+        if self.atomic.is_empty() {
+            return false;
+        }
+        let name = format!("{class}/{method}");
+        self.atomic.iter().any(|pattern| pattern.matches(&name))
+    }
+}
+
+fn any(patterns: &[&str], name: &str) -> bool {
+    patterns.iter().any(|pattern| matches(pattern, name))
+}
+
+/// A name in which `*` stands for anything.
+#[derive(Debug)]
+struct Pattern(String);
+
+impl Pattern {
+    fn new(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        matches(&self.0, name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_application_is_told_in_full_and_the_jdk_by_its_locks() {
+        let scope = Scope::new(&ScopeConfig {
+            exclude: vec!["com.acme.gen.*".to_owned()],
+            instrument: vec!["java.util.concurrent.*".to_owned(), "org.hamcrest.*".to_owned()],
+            atomic: vec!["com.acme.Bank.transfer".to_owned()],
+            ..ScopeConfig::default()
+        });
+        let depth = |name| scope.depth(name, Origin::Elsewhere);
+        assert_eq!(depth("com/acme/Bank"), Depth::Application);
+        assert_eq!(depth("com/acme/gen/Parser"), Depth::Locks);
+        assert_eq!(depth("org/junit/runner/JUnitCore"), Depth::Locks);
+        assert_eq!(depth("org/hamcrest/Matcher"), Depth::Application);
+        assert_eq!(scope.depth("java/util/HashMap", Origin::Boot), Depth::Accesses);
+        assert_eq!(scope.depth("java/util/concurrent/Phaser", Origin::Boot), Depth::Accesses);
+        assert_eq!(scope.depth("java/io/PrintStream", Origin::Boot), Depth::Locks);
+        assert_eq!(scope.depth("java/lang/Object", Origin::Boot), Depth::Untouched);
+        assert!(scope.is_atomic("com/acme/Bank", "transfer"));
+        assert!(!scope.is_atomic("com/acme/Bank", "transferAll"));
+    }
+}

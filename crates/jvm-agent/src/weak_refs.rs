@@ -1,0 +1,70 @@
+//! What weak references refer to is held for them (see `instrument::references`). Here it is let go.
+//!
+//! A program may rely on weak references being cleared without memory running out. If it asks for a collection, they are
+//! let go first. If it never asks, it may wait for it all the same, and make garbage meanwhile: then they are let go
+//! after many collections, and again after twice as many, so that nobody waits much longer than he would have run anyway.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::jni::Jni;
+use crate::jvmti::Jvmti;
+
+/// The collections after which referents are let go for the first time. No program that was tried under a recorder had
+/// as many, unless it ran for minutes.
+const FIRST: u64 = 128;
+
+/// Collections so far, and those after which referents are let go next.
+static COLLECTIONS: AtomicU64 = AtomicU64::new(0);
+static NEXT: AtomicU64 = AtomicU64::new(FIRST);
+
+pub(crate) fn collected() {
+    COLLECTIONS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Whether it is time to let go because there were many collections; asked by one thread only.
+pub(crate) fn is_due() -> bool {
+    let next = NEXT.load(Ordering::Relaxed);
+    let due = COLLECTIONS.load(Ordering::Relaxed) >= next;
+    if due {
+        NEXT.store(next * 2, Ordering::Relaxed);
+    }
+    due
+}
+
+/// From now on every weak reference that exists is as weak as it says.
+pub(crate) fn let_go(jni: Jni, jvmti: Jvmti) {
+    let Some(class) = jni.find_class(c"java/lang/UntornKeptReferent") else { return };
+    let Some(clear) = jni.method(class, c"clear", c"()V") else { return };
+    // If the JVM does not tell them, they stay until memory runs out.
+    for held in jvmti.instances(class).unwrap_or_default() {
+        jni.call_void(held, clear);
+        jni.drop_local_ref(held);
+    }
+    jni.drop_local_ref(class);
+}
+
+/// The same, and what is held by nobody else goes at once: it has become old meanwhile, and would stay for long.
+pub(crate) fn let_go_and_collect(jni: Jni, jvmti: Jvmti) {
+    let_go(jni, jvmti);
+    jvmti.collect();
+}
+
+/// Waits until the JVM has put the references that a collection cleared into their queues. It has a thread for that,
+/// which nobody controls, so a program could see them there sooner or later.
+pub(crate) fn await_references(jni: Jni) {
+    let deadline = Instant::now() + Duration::from_secs(1);
+    while Instant::now() < deadline && is_pending(jni).unwrap_or(false) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Whether some are still to be put there; `None` if this JVM does not say.
+fn is_pending(jni: Jni) -> Option<bool> {
+    let class = jni.find_class(c"java/lang/ref/Reference")?;
+    let has_some = jni.static_method(class, c"hasReferencePendingList", c"()Z")?;
+    let is_active = jni.static_field(class, c"processPendingActive", c"Z")?;
+    let pending = jni.call_static_boolean(class, has_some) || jni.get_boolean(class, is_active);
+    jni.drop_local_ref(class);
+    Some(pending)
+}

@@ -16,9 +16,9 @@ use crate::config::{Analyze, Plan};
 use crate::console::{Console, Volume, complain};
 use crate::exit::{Exit, Failure, Result};
 use crate::files::{Input, write_text};
-use crate::findings;
 use crate::reading::{Manner, Reading, read};
 use crate::summary;
+use untorn_findings::cycle;
 use untorn_serializability::context::{Context, Gatherer};
 
 /// A trace that was checked, with what the report does not tell.
@@ -207,18 +207,18 @@ impl<'a> Session<'a> {
         let tables = reading.tables();
         let mut findings = Vec::new();
         for (i, violation) in violations(outcomes).iter().enumerate() {
-            let mut finding = findings::finding(violation, contexts.get(i), tables);
+            let mut finding = cycle::finding(violation, contexts.get(i), tables);
             finding.number = u32::try_from(found + i + 1).unwrap_or(u32::MAX);
             findings.push(finding);
         }
         let alarms = outcomes
             .iter()
             .flat_map(|(name, outcome)| outcome.warnings.iter().map(move |w| (name, w)))
-            .map(|(name, warning)| findings::alarm(checkers::word(*name), warning, tables))
+            .map(|(name, warning)| cycle::alarm(checkers::word(*name), warning, tables))
             .collect();
         let checkers: Vec<CheckerVerdict> = outcomes
             .iter()
-            .map(|(name, outcome)| findings::checker_verdict(checkers::word(*name), outcome))
+            .map(|(name, outcome)| cycle::checker_verdict(checkers::word(*name), outcome))
             .collect();
         let facts = TraceFacts {
             file: self.input.path.display().to_string(),
@@ -264,7 +264,7 @@ fn agree(outcomes: &[(CheckerName, Outcome)]) -> Result<()> {
         return Ok(());
     }
     let lines = exact.iter().map(|(name, outcome)| {
-        let verdict = findings::checker_verdict(checkers::word(*name), outcome);
+        let verdict = cycle::checker_verdict(checkers::word(*name), outcome);
         format!("{}: {}", verdict.name, verdict.verdict.words())
     });
     Err(Failure::run("the checkers contradict each other, so at least one of them is wrong")

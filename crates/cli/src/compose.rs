@@ -1,13 +1,12 @@
 //! `untorn compose`: reads class files, looks for calls that look meant to be one step, lists them.
 
-mod json;
-mod sarif;
 mod show;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use untorn_compositions::{Archives, Jdk, LoadError, Options, Origin, analyze};
+use untorn_findings::compositions::{json, sarif};
 
 use crate::args::{ComposeArgs, SignName};
 use crate::console::{Color, Console, Volume};

@@ -15,8 +15,8 @@ use crate::args::{
 use crate::console::{Color, Volume};
 use crate::exit::{Failure, Result};
 use crate::files::{Input, is_dash};
-use crate::findings;
 use crate::program::Program;
+use crate::reports;
 
 /// What `untorn analyze` is to do.
 #[derive(Debug)]
@@ -271,8 +271,8 @@ impl Replay {
 
 /// The trace that shows a violation of a report.
 fn trace_of(path: &Path, number: Option<u32>) -> Result<PathBuf> {
-    let report = findings::read_report(path)?;
-    let evidence = findings::evidence(&report, path, number, "replay")?;
+    let report = reports::read_report(path)?;
+    let evidence = reports::evidence(&report, path, number, "replay")?;
     Ok(path.parent().unwrap_or(Path::new("")).join(&evidence.trace))
 }
 

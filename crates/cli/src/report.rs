@@ -5,17 +5,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use untorn_findings::scene;
+use untorn_findings::sources::Library;
 use untorn_report::model::Report;
 use untorn_report::words::count;
 use untorn_report::{
-    dot, explain, fingerprint, html, json, junit, markdown, perfetto, sarif, svg, terminal,
+    dot, explain, html, identity, json, junit, markdown, perfetto, sarif, svg, terminal,
 };
 
 use crate::args::{ExplainArgs, ReportArgs};
 use crate::console::{Console, Volume};
 use crate::exit::{Exit, Failure, Result};
 use crate::files::{is_dash, write_text};
-use crate::sources::{Library, jdk_sources};
+use crate::jdk_sources;
 
 /// How long an opener may take to say that it cannot.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -32,13 +34,13 @@ fn read(path: &Path) -> Result<Report> {
 pub fn run(args: &ReportArgs) -> Result<Exit> {
     let mut report = read(&args.file)?;
     let folder = args.file.parent().unwrap_or(Path::new(""));
-    crate::scene::fill(&mut report.findings, folder);
+    scene::fill(&mut report.findings, folder);
     // Sources that were not found when the report was made may be found now.
     let roots = crate::config::source_roots(args.source.clone());
     let command = report.check.as_ref().map_or(&[][..], |check| &check.command);
-    Library::new(&roots, jdk_sources(command)).fill(&mut report);
+    Library::new(&roots, jdk_sources::sources(command)).fill(&mut report);
     let known = match &args.baseline {
-        Some(old) => Some(fingerprint::subtract(&mut report, &read(old)?)),
+        Some(old) => Some(identity::subtract(&mut report, &read(old)?)),
         None => None,
     };
     let outputs = outputs(args);

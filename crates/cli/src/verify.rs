@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use untorn_explore::{Only, Outcome};
+use untorn_findings::check::why_unreached;
 use untorn_jvm::config::ScopeConfig;
 use untorn_jvm::jvm_selection::JvmSelector;
 use untorn_report::model::{Evidence, Finding, Report, Setting};
@@ -14,12 +15,12 @@ use crate::check;
 use crate::config::{Check, duration, initial_seed, source_roots, sources_of};
 use crate::console::{Console, Volume};
 use crate::exit::{Exit, Failure, Result};
-use crate::findings;
 use crate::program::Program;
+use crate::reports;
 
 pub fn run(args: VerifyArgs) -> Result<Exit> {
-    let report = findings::read_report(&args.report)?;
-    let evidence = findings::evidence(&report, &args.report, args.number, "verify")?;
+    let report = reports::read_report(&args.report)?;
+    let evidence = reports::evidence(&report, &args.report, args.number, "verify")?;
     let is_this = |finding: &&Finding| finding.evidence.as_ref() == Some(evidence);
     if report.findings.iter().find(is_this).is_some_and(Finding::is_deadlock) {
         return Err(Failure::input(format!(
@@ -130,7 +131,7 @@ fn verdict(outcome: &Outcome, evidence: &Evidence, console: &mut Console) -> Res
     let ended = if outcome.interrupted { "; interrupted before the end" } else { "" };
     console.put(&format!("{block} was not torn any more: {effort}{ended}\n"))?;
     for (key, why) in outcome.unreached.iter().take(4) {
-        let (field, why) = (plain(&key.field), check::why_unreached(why));
+        let (field, why) = (plain(&key.field), why_unreached(why));
         console.say(&format!("  predicted, and not reached: {field}: {}\n", plain(&why)))?;
     }
     Ok(Exit::Clean)

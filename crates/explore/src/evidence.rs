@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_predict::candidates::{self, Candidate, Limits, Objects, PairCandidate, Sources, Spot};
 use untorn_predict::{At, BlockId, Deadline, Facts, Goal, History, Origin};
 use untorn_trace::formats::open::{Input, OpenOptions, open};
-use untorn_trace::{BATCH, Event, Op, SiteId, Tables, VarId};
+use untorn_trace::{BATCH, Event, Op, SiteId, Tables, VarId, generic_name};
 
 use crate::chase::Unsearched;
 use crate::compositions::Compositions;
@@ -244,7 +244,7 @@ impl Run {
             Spot::Unknown { .. } => None,
         };
         let mut fields: Vec<String> =
-            vars.iter().map(|&var| places::field(&self.tables.var_name(var))).collect();
+            vars.iter().map(|&var| generic_name(&self.tables.var_name(var))).collect();
         fields.dedup();
         Some(Key {
             places: spots.iter().map(place).collect::<Option<_>>()?,

@@ -113,10 +113,7 @@ impl Judged {
 
     /// How much it proves: more is better.
     pub fn weight(&self) -> u8 {
-        let by_values = matches!(self.values, Values::NotAtomic { .. });
-        4 * u8::from(by_values)
-            + 2 * u8::from(!self.effects.is_empty())
-            + u8::from(self.composed.is_some())
+        weight(self.is_proved(), !self.effects.is_empty(), self.composed.is_some())
     }
 
     /// Whether the values prove it.
@@ -126,8 +123,14 @@ impl Judged {
 
     /// How much a run with these effects can prove.
     pub(crate) fn most_weight(effects: &[Effect]) -> u8 {
-        4 + 2 * u8::from(!effects.is_empty())
+        weight(true, !effects.is_empty(), false)
     }
+}
+
+/// How much a finding proves, more is better: first that its values refute every serial order, then that its effects are
+/// visible, then that it tears calls which look meant to be one step.
+pub fn weight(is_proved: bool, is_visible: bool, is_composed: bool) -> u8 {
+    4 * u8::from(is_proved) + 2 * u8::from(is_visible) + u8::from(is_composed)
 }
 
 /// A block by what it is called.

@@ -27,7 +27,7 @@ pub use chase::{
 pub use compositions::{ComposedCall, Composition, CompositionId, Compositions, ResultKind};
 pub use effects::Effect;
 pub use evidence::{EvidenceError, Run};
-pub use judge::{CallMade, Composed, Judged, Surprise, Values};
+pub use judge::{CallMade, Composed, Judged, Surprise, Values, weight};
 pub use runner::{Ended, Followed, How, Ran, Runner, RunnerError};
 pub use strategy::{Judge, Planning, Strategy, Undirected};
 pub use stuck::{Held, Mark, Stuck, Waiting};

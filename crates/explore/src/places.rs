@@ -35,31 +35,3 @@ pub(crate) fn planned(tables: &Tables, event: &Event) -> Option<Place> {
     };
     Some(Place { spot, kind: Some(kind) })
 }
-
-/// `Account#3.balance` without the number of the object, `Account.balance`: the same field of
-/// another object is the same to who reads the code. An index of an array goes the same way.
-pub(crate) fn field(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    let mut chars = name.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '#' => while chars.next_if(char::is_ascii_digit).is_some() {},
-            '[' => {
-                while chars.next_if(|&c| c != ']').is_some() {}
-                out.push('[');
-            }
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_field_is_called_the_same_in_every_object() {
-        assert_eq!(super::field("Account#17.balance"), "Account.balance");
-        assert_eq!(super::field("Grid#2.rows[14]"), "Grid.rows[]");
-        assert_eq!(super::field("Counter.count"), "Counter.count");
-    }
-}

@@ -5,8 +5,8 @@
 
 pub mod dot;
 pub mod explain;
-pub mod fingerprint;
 pub mod html;
+pub mod identity;
 pub mod json;
 pub mod junit;
 pub mod markdown;

@@ -4,11 +4,11 @@
 //! The structs are ours and hold what we write, nothing more; a test validates the outcome against the
 //! published schema.
 
-mod model;
+pub mod model;
 
 use std::collections::BTreeMap;
 
-use crate::fingerprint;
+use crate::identity;
 use crate::model::{Excerpt, Fault, Finding, Report};
 use crate::scene::split_place;
 use crate::story::{Kind, Row, Status, Story, stories};
@@ -16,12 +16,8 @@ use crate::text::plain;
 use model::{
     ArtifactLocation, CodeFlow, Driver, Invocation, Location, Log, LogicalLocation, Message,
     Notification, PhysicalLocation, Region, Rule, Run, SarifResult, ThreadFlow, ThreadFlowLocation,
-    Tool,
+    Tool, uri,
 };
-
-/// The schema by which the text is valid.
-pub const SCHEMA: &str =
-    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// Rules by pattern. The names are part of what other tools keep: they never change.
 const RULES: [(&str, &str, &str, &str); 8] = [
@@ -76,12 +72,8 @@ const RULES: [(&str, &str, &str, &str); 8] = [
 ];
 
 /// The report, ending in a line break.
-///
-/// # Panics
-/// Never: the log has text keys only.
 pub fn render(report: &Report) -> String {
-    let log = log(report);
-    serde_json::to_string_pretty(&log).expect("a log is always valid JSON") + "\n"
+    log(report).render()
 }
 
 fn log(report: &Report) -> Log {
@@ -97,34 +89,30 @@ fn log(report: &Report) -> Log {
         .collect();
     let (name, version) = report.tool.split_once(' ').unwrap_or((&report.tool, ""));
     let unseen = report.check.iter().flat_map(|check| &check.unseen);
-    Log {
-        schema: SCHEMA,
-        version: "2.1.0",
-        runs: vec![Run {
-            tool: Tool {
-                driver: Driver {
-                    name: name.to_owned(),
-                    version: (!version.is_empty()).then(|| version.to_owned()),
-                    rules: RULES.iter().map(rule).collect(),
-                },
+    Log::new(Run {
+        tool: Tool {
+            driver: Driver {
+                name: name.to_owned(),
+                version: (!version.is_empty()).then(|| version.to_owned()),
+                rules: RULES.iter().map(rule).collect(),
             },
-            invocations: vec![Invocation {
-                execution_successful: true,
-                command_line: report.check.as_ref().map(|check| plain(&check.command.join(" "))),
-                tool_execution_notifications: unseen
-                    .map(|text| Notification { level: "note", message: Message::new(text) })
-                    .collect(),
-            }],
-            column_kind: "unicodeCodePoints",
-            results,
+        },
+        invocations: vec![Invocation {
+            execution_successful: true,
+            command_line: report.check.as_ref().map(|check| plain(&check.command.join(" "))),
+            tool_execution_notifications: unseen
+                .map(|text| Notification { level: "note", message: Message::new(text) })
+                .collect(),
         }],
-    }
+        column_kind: "unicodeCodePoints",
+        results,
+    })
 }
 
 fn rule(&(_, id, name, text): &(&str, &'static str, &'static str, &'static str)) -> Rule {
     Rule {
         id,
-        name,
+        name: Some(name),
         short_description: Message::new(text),
         default_configuration: BTreeMap::from([("level", "error")]),
     }
@@ -168,15 +156,15 @@ fn result(story: &Story, finding: Option<&Finding>, report: &Report) -> SarifRes
     SarifResult {
         rule_id: RULES[index].1,
         rule_index: index,
-        kind: if confirmed { "fail" } else { "open" },
+        kind: Some(if confirmed { "fail" } else { "open" }),
         level: if confirmed { "error" } else { "none" },
+        rank: None,
         message: Message::new(&text),
         locations,
         related_locations: related,
         code_flows: code_flow(story, sources).into_iter().collect(),
-        partial_fingerprints: finding.map(|finding| {
-            BTreeMap::from([(fingerprint::VERSION, fingerprint::fingerprint(finding))])
-        }),
+        partial_fingerprints: finding
+            .map(|finding| BTreeMap::from([(identity::VERSION, identity::fingerprint(finding))])),
     }
 }
 
@@ -221,8 +209,9 @@ fn location(row: &Row, story: &Story, sources: &[Excerpt], id: Option<u32>) -> L
         PhysicalLocation {
             artifact_location: ArtifactLocation {
                 uri: uri(known.map_or(file, |excerpt| excerpt.path.as_str())),
+                uri_base_id: None,
             },
-            region: Region { start_line: line },
+            region: Some(Region { start_line: line }),
         }
     });
     let name = row.calls.last().unwrap_or(&story.block);
@@ -234,35 +223,5 @@ fn location(row: &Row, story: &Story, sources: &[Excerpt], id: Option<u32>) -> L
             .into_iter()
             .collect(),
         message: id.map(|_| Message::new(&row.text)),
-    }
-}
-
-/// A relative reference: whatever the name holds, it names no other host and no parent folder.
-fn uri(path: &str) -> String {
-    let parts = path.split(['/', '\\']).filter(|part| !matches!(*part, "" | "." | ".."));
-    let encode = |part: &str| -> String {
-        part.bytes()
-            .map(|byte| match byte {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'$' => {
-                    char::from(byte).to_string()
-                }
-                other => format!("%{other:02X}"),
-            })
-            .collect()
-    };
-    parts.map(encode).collect::<Vec<_>>().join("/")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn references_stay_inside() {
-        assert_eq!(uri("src/Bank.java"), "src/Bank.java");
-        assert_eq!(uri("../../etc/passwd"), "etc/passwd");
-        assert_eq!(uri("//host/x"), "host/x");
-        assert_eq!(uri("javascript:alert(1)"), "javascript%3Aalert%281%29");
-        assert_eq!(uri("ä b.java"), "%C3%A4%20b.java");
     }
 }

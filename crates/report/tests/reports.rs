@@ -8,7 +8,7 @@ mod samples;
 use std::path::PathBuf;
 
 use untorn_report::terminal::Look;
-use untorn_report::{explain, fingerprint, html, json, junit, markdown, perfetto, sarif};
+use untorn_report::{explain, html, identity, json, junit, markdown, perfetto, sarif};
 
 fn golden(name: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
@@ -121,13 +121,13 @@ fn a_fingerprint_ignores_what_changes() {
         op.thread.push('2');
         op.target = "Account#77.balance".into();
     }
-    assert_eq!(fingerprint::fingerprint(&first), fingerprint::fingerprint(&again));
+    assert_eq!(identity::fingerprint(&first), identity::fingerprint(&again));
     for op in &mut again.operations {
         op.target = "Account#77.limit".into();
     }
-    assert_ne!(fingerprint::fingerprint(&first), fingerprint::fingerprint(&again));
+    assert_ne!(identity::fingerprint(&first), identity::fingerprint(&again));
     let mut report = pages::all_kinds();
-    let known = fingerprint::subtract(&mut report, &{
+    let known = identity::subtract(&mut report, &{
         let mut old = pages::nothing();
         old.findings = vec![pages::bank()];
         old

@@ -2,221 +2,94 @@
 
 use std::path::Path;
 
-use untorn_explore::{
-    CallMade, Composed, Composition, Effect, Finding, How, News, Outcome, Surprise, Unreached,
-    Unsearched, Values,
-};
-use untorn_predict::Origin;
-use untorn_report as report;
-use untorn_report::model::{self, Evidence};
+use untorn_explore::{How, News, Outcome, Unsearched};
+use untorn_findings::check::{FindingBuilder, unsearched, why_unreached};
+use untorn_findings::sources::Library;
+use untorn_report::model::Finding;
 use untorn_report::terminal;
 use untorn_report::text::plain;
 use untorn_report::words::{count, number};
 
-use super::{deadlock, ending, file_name};
 use crate::config::Check;
 use crate::console::{Console, StatusLine, Volume};
 use crate::exit::Result;
-use crate::findings;
-use crate::sources::Library;
 
 /// Candidates that were not reached: so many are named.
 const MOST_NAMED: usize = 8;
 
-pub fn tell(
-    news: &News<'_>,
-    check: &Check,
-    console: &mut Console,
-    line: &mut StatusLine,
-    library: &mut Library,
-) -> Result<()> {
-    match news {
-        News::Running { number, target, open } => {
-            if line.is_due() {
-                line.show(&match target {
-                    None => format!("run {number}: watching the program"),
-                    Some(key) => format!(
-                        "run {number}: chasing {} ({}); {} open",
-                        key.block,
-                        key.field,
-                        count(*open as u64, "candidate")
-                    ),
-                });
-            }
-            Ok(())
-        }
-        News::Ran { run, new } => {
-            if check.volume != Volume::Verbose {
-                return Ok(());
-            }
-            let how = match &run.how {
-                How::Policy { name, seed, .. } | How::Marked { name, seed, .. } => {
-                    format!("{name}, seed {seed}")
+/// Tells what happens during a check.
+pub struct Storyteller<'a> {
+    pub check: &'a Check,
+    pub builder: FindingBuilder,
+    pub library: Library,
+    pub line: StatusLine,
+}
+
+impl Storyteller<'_> {
+    pub fn tell(&mut self, news: &News<'_>, console: &mut Console) -> Result<()> {
+        match news {
+            News::Running { number, target, open } => {
+                if self.line.is_due() {
+                    self.line.show(&match target {
+                        None => format!("run {number}: watching the program"),
+                        Some(key) => format!(
+                            "run {number}: chasing {} ({}); {} open",
+                            key.block,
+                            key.field,
+                            count(*open as u64, "candidate")
+                        ),
+                    });
                 }
-                How::Plan(plan) => {
-                    let followed = run.ran.followed.clone().unwrap_or_default();
-                    let why = followed.released.map(|why| format!(": {why}")).unwrap_or_default();
-                    format!("plan, {} of {} steps{why}", followed.steps, plan.steps.len())
+                Ok(())
+            }
+            News::Ran { run, new } => {
+                if self.check.volume != Volume::Verbose {
+                    return Ok(());
                 }
-            };
-            line.clear();
-            console.say(&format!(
-                "run {}: {} of {}, {} new; {how}\n",
-                run.number,
-                count(run.history.len() as u64, "event"),
-                count(run.history.thread_count() as u64, "thread"),
-                count(*new as u64, "candidate"),
-            ))
-        }
-        News::Simplifying { number, finding } => {
-            if line.is_due() {
-                let block = &finding.key.block;
-                line.show(&format!("run {number}: a simpler schedule for {block}"));
+                let how = match &run.how {
+                    How::Policy { name, seed, .. } | How::Marked { name, seed, .. } => {
+                        format!("{name}, seed {seed}")
+                    }
+                    How::Plan(plan) => {
+                        let followed = run.ran.followed.clone().unwrap_or_default();
+                        let why =
+                            followed.released.map(|why| format!(": {why}")).unwrap_or_default();
+                        format!("plan, {} of {} steps{why}", followed.steps, plan.steps.len())
+                    }
+                };
+                self.line.clear();
+                console.say(&format!(
+                    "run {}: {} of {}, {} new; {how}\n",
+                    run.number,
+                    count(run.history.len() as u64, "event"),
+                    count(run.history.thread_count() as u64, "thread"),
+                    count(*new as u64, "candidate"),
+                ))
             }
-            Ok(())
-        }
-        News::Found(found) => {
-            line.clear();
-            show(finding(found, check), check, console, library)
-        }
-        News::Deadlocked(found) => {
-            line.clear();
-            show(deadlock::finding(found, check), check, console, library)
-        }
-    }
-}
-
-/// A finding with its source lines.
-fn show(
-    finding: report::Finding,
-    check: &Check,
-    console: &mut Console,
-    library: &mut Library,
-) -> Result<()> {
-    let mut all = [finding];
-    // The scene knows the classes, which tell files of one name apart.
-    crate::scene::fill(&mut all, &check.out);
-    library.fill_one(&mut all[0]);
-    console.say(&format!("{}\n", terminal::finding(&all[0], &console.look)))
-}
-
-/// The finding as reports show it.
-pub fn finding(found: &Finding, check: &Check) -> report::Finding {
-    let cycle = &found.judged.cycle;
-    let mut shown = findings::finding(cycle, Some(&found.judged.context), &found.tables);
-    shown.number = found.number;
-    shown.badges = badges(found);
-    let composed = found.judged.composed.as_ref();
-    let composition = composed.map(|composed| composition(found, composed, check));
-    if let Some(headline) = composition.as_ref().and_then(model::Composition::headline) {
-        shown.headline = headline;
-    }
-    let values = match &found.judged.values {
-        Values::NotAtomic { reason, whole } => {
-            let mut sentences = untorn_confirm::phrasing::sentences(reason, &found.tables);
-            if !whole {
-                sentences.push("(This was decided for the part of the run around it.)".to_owned());
+            News::Simplifying { number, finding } => {
+                if self.line.is_due() {
+                    let block = &finding.key.block;
+                    self.line.show(&format!("run {number}: a simpler schedule for {block}"));
+                }
+                Ok(())
             }
-            sentences
+            News::Found(found) => {
+                self.line.clear();
+                let finding = self.builder.violation(found);
+                self.show(finding, console)
+            }
+            News::Deadlocked(found) => {
+                self.line.clear();
+                let finding = self.builder.deadlock(found);
+                self.show(finding, console)
+            }
         }
-        Values::Atomic | Values::Undecided(_) => Vec::new(),
-    };
-    let mut effects: Vec<String> = found.judged.effects.iter().map(Effect::to_string).collect();
-    effects.extend(ending(found.judged.ended).map(str::to_owned));
-    shown.evidence = Some(Evidence {
-        origin: origin(found).to_owned(),
-        composition,
-        values,
-        effects,
-        alike: found.alike,
-        trace: file_name(&found.trace),
-        run: found.run,
-        replay: replay(check, found.number),
-        block: found.key.block.clone(),
-        variable: found.key.field.clone(),
-        concern: concern(found),
-        preemptions: found.preemptions,
-        milliseconds: found.after.as_millis() as u64,
-    });
-    shown
-}
-
-fn concern(found: &Finding) -> String {
-    let (declared, block, field) = found.key.concern();
-    let origin = if declared == Origin::Declared { "declared" } else { "inferred" };
-    let words = [origin, block, field];
-    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
-}
-
-/// The calls behind a finding, in words.
-fn composition(found: &Finding, composed: &Composed, check: &Check) -> model::Composition {
-    let known = check.options.compositions.get(composed.id);
-    let tables = &found.tables;
-    let made = |call: &CallMade| model::CallMade {
-        thread: tables.thread_name(call.thread),
-        api: tables.labels.get(call.api).unwrap_or_default().to_owned(),
-        place: tables.site_text(call.site),
-        answer: call.answer.map(|said| said.to_string()),
-    };
-    model::Composition {
-        client: known.client.clone(),
-        receiver: known.receiver.clone(),
-        why: known.why.clone(),
-        calls: composed.calls.iter().map(made).collect(),
-        surprise: composed.surprise.map(|surprise| surprise_in_words(known, surprise)),
     }
-}
 
-fn surprise_in_words(known: &Composition, surprise: Surprise) -> String {
-    let [first, second] =
-        known.calls.each_ref().map(|call| call.api.rsplit('.').next().unwrap_or_default());
-    let Surprise { after, said, usual } = surprise;
-    format!(
-        "after {first} has given {after}, {second} gave {said}; when nobody comes between them it gives {usual}"
-    )
-}
-
-/// The command that shows a finding again.
-pub fn replay(check: &Check, number: u32) -> String {
-    format!("untorn replay {} {number}", check.out.join("report.json").display())
-}
-
-fn origin(found: &Finding) -> &'static str {
-    match found.key.origin {
-        Origin::Declared => "declared",
-        Origin::Inferred if found.judged.composed.is_some() => "composed",
-        Origin::Inferred => "inferred",
-    }
-}
-
-fn badges(found: &Finding) -> Vec<String> {
-    let mut badges = Vec::new();
-    badges.push(match &found.judged.values {
-        Values::NotAtomic { .. } => "confirmed by values".to_owned(),
-        Values::Atomic => "conflict only: values could be serial".to_owned(),
-        Values::Undecided(_) => "conflict; values undecided".to_owned(),
-    });
-    if !found.judged.effects.is_empty() {
-        badges.push("visible".to_owned());
-    }
-    badges.push(found.key.shape.letters());
-    match origin(found) {
-        "inferred" => badges.push("inferred block".to_owned()),
-        "composed" => badges.push("composition".to_owned()),
-        _ => {}
-    }
-    badges.push("replayable".to_owned());
-    badges
-}
-
-pub fn why_unreached(why: &Unreached) -> String {
-    match why {
-        Unreached::Infeasible => "no order of the events seen leads there".to_owned(),
-        Unreached::Undecided => "no plan was found, and none was ruled out".to_owned(),
-        Unreached::NoPlaces => "its places have no names that a plan could use".to_owned(),
-        Unreached::NotFollowed(why) => format!("its plans could not be followed: {why}"),
-        Unreached::Harmless => "it happened and did no harm".to_owned(),
-        Unreached::OutOfBudget => "the budget ended first".to_owned(),
+    /// A finding with its source lines.
+    fn show(&mut self, mut finding: Finding, console: &mut Console) -> Result<()> {
+        self.library.fill_one(&mut finding);
+        console.say(&format!("{}\n", terminal::finding(&finding, &console.look)))
     }
 }
 
@@ -307,20 +180,6 @@ fn unreached(outcome: &Outcome, check: &Check, console: &mut Console) -> Result<
             console.say(&format!("  and {} more (--verbose, or the report)\n", number(rest as u64)))
         }
     }
-}
-
-/// Where nobody looked for candidates, in words.
-pub fn unsearched(outcome: &Outcome) -> Vec<String> {
-    let Unsearched { runs, variables, accesses, combinations } = outcome.unsearched;
-    let late = "not looked at for candidates: time was over (--time)";
-    let parts = [
-        (runs.into(), "run", late),
-        (variables, "shared variable", late),
-        (accesses, "access", late),
-        (combinations, "combination", "of places not looked at: too many, or too late"),
-    ];
-    let some = parts.into_iter().filter(|&(number, ..)| number > 0);
-    some.map(|(number, thing, why)| format!("{} {why}", count(number, thing))).collect()
 }
 
 /// What nobody looked at.

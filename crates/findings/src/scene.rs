@@ -1,7 +1,7 @@
-//! Reads the trace of a finding once more for what stands around its tear: see [`Scene`].
+//! Reads from the trace of a finding what happened around it: see [`Scene`].
 //!
-//! Positions of a finding are those of its trace, whatever was blended out when it was judged, so
-//! that this needs the finding and the file only.
+//! Positions of a finding are those of its trace, also where events were hidden when the run was judged. So this needs
+//! nothing but the finding and the file.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -14,12 +14,25 @@ use untorn_trace::{
 };
 
 /// Steps kept of one scene; operations of the cycle come on top.
-const MOST_STEPS: usize = 240;
+const MAX_STEPS: usize = 240;
 
 /// Calls kept of one step, the innermost ones.
-const MOST_CALLS: usize = 6;
+const MAX_CALLS: usize = 6;
 
-/// Adds the scene to each finding whose trace lies in the folder. A trace that cannot be read again
+/// The scene of a finding that accesses these variables. `None` if the trace cannot be read.
+pub fn read(finding: &Finding, vars: &[VarId], trace: &Path) -> Option<Scene> {
+    let stage = Stage { vars: vars.to_vec(), ..Stage::new(finding) };
+    play(vec![stage], &[finding], trace)?.pop()
+}
+
+/// The positions that the scene of a finding has to show: the operations, and where the outermost blocks begin and end.
+pub fn positions(finding: &Finding) -> BTreeSet<u64> {
+    let outer = finding.transactions.iter().filter_map(|own| own.blocks.first());
+    let ends = outer.flat_map(|block| [Some(block.begin), block.end]).flatten();
+    finding.operations.iter().map(|op| op.at).chain(ends).collect()
+}
+
+/// Adds the scene to each finding that has none and whose trace lies in the folder. A trace that cannot be read again
 /// leaves its findings as they are: the report is poorer, not wrong.
 pub fn fill(findings: &mut [Finding], folder: &Path) {
     let mut by_trace: BTreeMap<String, Vec<&mut Finding>> = BTreeMap::new();
@@ -39,30 +52,39 @@ pub fn fill(findings: &mut [Finding], folder: &Path) {
 }
 
 fn fill_from(findings: &mut [&mut Finding], trace: &Path) -> Option<()> {
-    let mut stages: Vec<Stage> = findings.iter().map(|finding| Stage::new(finding)).collect();
+    let shown: Vec<&Finding> = findings.iter().map(|finding| &**finding).collect();
+    let mut stages: Vec<Stage> = shown.iter().map(|finding| Stage::new(finding)).collect();
     let end = stages.iter().map(|stage| stage.to).max()?;
+    // A report names variables, but not by their ids: they are found at the positions of the operations.
     each(trace, end, &mut |at, event, _| {
         for stage in &mut stages {
-            stage.learn(at, event);
+            stage.add_variable(at, event);
         }
     })?;
+    let scenes = play(stages, &shown, trace)?;
+    for (scene, finding) in scenes.into_iter().zip(findings) {
+        finding.scene = Some(scene);
+    }
+    Some(())
+}
+
+/// Shows the trace to all stages.
+fn play(mut stages: Vec<Stage>, findings: &[&Finding], trace: &Path) -> Option<Vec<Scene>> {
+    let end = stages.iter().map(|stage| stage.to).max()?;
     let mut threads: HashMap<ThreadId, Thread> = HashMap::new();
     let count = each(trace, end, &mut |at, event, tables| {
         let thread = threads.entry(event.thread).or_default();
         thread.before(event);
         for (stage, finding) in stages.iter_mut().zip(findings.iter()) {
-            stage.see(at, event, thread, tables, finding);
+            stage.add_event(at, event, thread, tables, finding);
         }
         thread.after(event);
     })?;
-    for (stage, finding) in stages.into_iter().zip(findings) {
-        finding.scene = Some(stage.finish(count));
-    }
-    Some(())
+    Some(stages.into_iter().map(|stage| stage.finish(count)).collect())
 }
 
 /// Hands out the events up to `end`. Gives the number of threads that the trace names.
-fn each(trace: &Path, end: u64, see: &mut dyn FnMut(u64, &Event, &Tables)) -> Option<u64> {
+fn each(trace: &Path, end: u64, visit: &mut dyn FnMut(u64, &Event, &Tables)) -> Option<u64> {
     let mut source = open(&Input::new(trace), &OpenOptions::default()).ok()?;
     let mut batch = Vec::with_capacity(BATCH);
     let mut at = 0;
@@ -73,7 +95,7 @@ fn each(trace: &Path, end: u64, see: &mut dyn FnMut(u64, &Event, &Tables)) -> Op
         }
         for event in &batch {
             if at <= end {
-                see(at, event, source.tables());
+                visit(at, event, source.tables());
             }
             at += 1;
         }
@@ -139,9 +161,7 @@ struct Stage {
 impl Stage {
     fn new(finding: &Finding) -> Self {
         let operations: BTreeSet<u64> = finding.operations.iter().map(|op| op.at).collect();
-        let outer = finding.transactions.iter().filter_map(|own| own.blocks.first());
-        let ends = outer.flat_map(|block| [Some(block.begin), block.end]).flatten();
-        let must: BTreeSet<u64> = operations.iter().copied().chain(ends).collect();
+        let must = positions(finding);
         Self {
             from: must.first().copied().unwrap_or(0),
             to: must.last().copied().unwrap_or(0),
@@ -156,8 +176,8 @@ impl Stage {
         }
     }
 
-    /// First reading: which variables it is about.
-    fn learn(&mut self, at: u64, event: &Event) {
+    /// Finds out which variables the finding is about.
+    fn add_variable(&mut self, at: u64, event: &Event) {
         if let (true, Op::Read { var, .. } | Op::Write { var, .. }) =
             (self.operations.contains(&at), event.op)
             && !self.vars.contains(&var)
@@ -166,8 +186,15 @@ impl Stage {
         }
     }
 
-    /// Second reading.
-    fn see(&mut self, at: u64, event: &Event, thread: &Thread, tables: &Tables, finding: &Finding) {
+    /// Takes the next event of the trace.
+    fn add_event(
+        &mut self,
+        at: u64,
+        event: &Event,
+        thread: &Thread,
+        tables: &Tables,
+        finding: &Finding,
+    ) {
         let var = match event.op {
             Op::Read { var, .. } | Op::Write { var, .. } => {
                 Some(var).filter(|var| self.vars.contains(var))
@@ -188,7 +215,7 @@ impl Stage {
             *self.hidden.entry(event.thread).or_default() += 1;
             return;
         }
-        if !must && self.steps.len() >= MOST_STEPS {
+        if !must && self.steps.len() >= MAX_STEPS {
             self.whole = false;
             return;
         }
@@ -243,7 +270,7 @@ impl Stage {
             class: site.class.to_owned(),
             method: site.method.to_owned(),
             holds: thread.locks.iter().map(|&(lock, _)| tables.lock_name(lock)).collect(),
-            stack: calls[calls.len().saturating_sub(MOST_CALLS)..].to_vec(),
+            stack: calls[calls.len().saturating_sub(MAX_CALLS)..].to_vec(),
             hidden: self.hidden.remove(&event.thread).unwrap_or(0),
             operation,
         }

@@ -1,15 +1,17 @@
 //! From a run that got stuck to the finding that reports show.
 
+use std::path::Path;
+
 use untorn_explore::{Deadlock, Mark, Waiting};
 use untorn_report::model::{Block, Evidence, Finding, SceneStep, Transaction};
 use untorn_report::words::count;
 use untorn_report::{Operation, operation};
 use untorn_trace::{Op, Tables};
 
-use super::story::replay;
-use crate::config::Check;
+use crate::check::{file_name, replay};
 
-pub fn finding(found: &Deadlock, check: &Check) -> Finding {
+/// The finding as reports show it, but for its scene. `folder` is where the report will be.
+pub fn finding(found: &Deadlock, folder: &Path) -> Finding {
     let (threads, cycle, tables) = (&found.stuck.threads, &found.stuck.cycle, &found.tables);
     let mut marks: Vec<(Mark, usize)> = Vec::new();
     for (node, &index) in cycle.iter().enumerate() {
@@ -44,11 +46,11 @@ pub fn finding(found: &Deadlock, check: &Check) -> Finding {
     shown.number = found.number;
     shown.occurrences = u64::from(found.alike) + 1;
     shown.badges.push("replayable".to_owned());
-    shown.evidence = Some(evidence(found, check));
+    shown.evidence = Some(evidence(found, folder));
     shown
 }
 
-fn evidence(found: &Deadlock, check: &Check) -> Evidence {
+fn evidence(found: &Deadlock, folder: &Path) -> Evidence {
     let effect = match found.stuck.threads.len() as u64 {
         0 => "deadlock: no thread can go on".to_owned(),
         1 => "deadlock: the last thread waits for ever".to_owned(),
@@ -56,9 +58,9 @@ fn evidence(found: &Deadlock, check: &Check) -> Evidence {
     };
     Evidence {
         effects: vec![effect],
-        trace: super::file_name(&found.trace),
+        trace: file_name(&found.trace),
         run: found.run,
-        replay: replay(check, found.number),
+        replay: replay(folder, found.number),
         milliseconds: found.after.as_millis() as u64,
         preemptions: found.preemptions,
         ..Evidence::default()

@@ -6,7 +6,6 @@
 //! archive of sources that belongs to the JDK of the command.
 
 mod archive;
-mod jdk;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -16,12 +15,11 @@ use untorn_report::model::{Excerpt, Finding, Report};
 use untorn_report::scene::{excerpts, split_place};
 
 use archive::{Archive, Entry};
-pub use jdk::sources as jdk_sources;
 
 /// Entries of folders looked at; a search that would take longer than the report is given up.
-const MOST_ENTRIES: usize = 200_000;
-const MOST_DEPTH: usize = 16;
-const MOST_BYTES: u64 = 4 << 20;
+const MAX_ENTRIES: usize = 200_000;
+const MAX_DEPTH: usize = 16;
+const MAX_BYTES: u64 = 4 << 20;
 
 /// Folders that hold no sources of the program, or copies of them.
 const PASSED_OVER: [&str; 4] = ["target", "node_modules", "untorn-out", "build"];
@@ -108,7 +106,7 @@ impl Library {
             return;
         }
         self.open_archives();
-        let mut left = MOST_ENTRIES;
+        let mut left = MAX_ENTRIES;
         let mut seen = BTreeSet::new();
         for root in self.roots.clone() {
             let real = root.canonicalize().unwrap_or_else(|_| root.clone());
@@ -160,7 +158,7 @@ impl Library {
             let Some(name) = name.to_str() else { continue };
             // A link may lead out of the root, or in a circle.
             let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() && depth < MOST_DEPTH {
+            if kind.is_dir() && depth < MAX_DEPTH {
                 if !name.starts_with('.') && !PASSED_OVER.contains(&name) {
                     self.walk(root, &path, names, depth + 1, left);
                 }
@@ -217,7 +215,7 @@ impl Library {
         let read = || match shelf {
             Shelf::Folder(path) => small_text(path),
             Shelf::Archive(index, place) => {
-                archives[*index].text(&archives[*index].entries[*place], MOST_BYTES)
+                archives[*index].text(&archives[*index].entries[*place], MAX_BYTES)
             }
         };
         self.texts.entry(shelf.clone()).or_insert_with(read).as_ref()
@@ -226,7 +224,7 @@ impl Library {
 
 fn small_text(path: &Path) -> Option<String> {
     let facts = path.metadata().ok()?;
-    let bytes = (facts.len() <= MOST_BYTES).then(|| std::fs::read(path).ok())??;
+    let bytes = (facts.len() <= MAX_BYTES).then(|| std::fs::read(path).ok())??;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -1,62 +1,16 @@
-//! From what a checker says to what a report shows, and back to one of its findings.
-
-use std::path::Path;
+//! From what a checker says to what a report shows.
 
 use untorn_report as report;
-use untorn_report::model::{Evidence, Report};
 use untorn_report::{Alarm, CheckerVerdict, Finding, Operation};
 use untorn_serializability::{Block, Outcome, Step, Verdict, Violation, Warning, Why};
-use untorn_trace::Tables;
+use untorn_trace::{Op, Tables, VarId};
 
-use crate::exit::{Failure, Result};
 use untorn_serializability::context::{Context, Extent};
-
-/// Reads the report of a check.
-pub fn read_report(path: &Path) -> Result<Report> {
-    let fail = |error: String| Failure::input(format!("{}: {error}", path.display()));
-    let text = std::fs::read(path).map_err(|error| fail(error.to_string()))?;
-    serde_json::from_slice(&text)
-        .map_err(|error| fail(format!("not a report of untorn check: {error}")))
-}
-
-/// The evidence of one violation of a report. Without a number there must be only one.
-pub fn evidence<'r>(
-    report: &'r Report,
-    path: &Path,
-    number: Option<u32>,
-    command: &str,
-) -> Result<&'r Evidence> {
-    let fail = |error: String| Failure::input(format!("{}: {error}", path.display()));
-    let all: Vec<u32> = report.findings.iter().map(|finding| finding.number).collect();
-    let number = match (number, all.as_slice()) {
-        (Some(number), _) => number,
-        (None, [only]) => *only,
-        (None, []) => return Err(fail("it has no violations".to_owned())),
-        (None, _) => {
-            let way_out = format!("untorn {command} {} NUMBER", path.display());
-            return Err(
-                fail(format!("it has {} violations: which one?", all.len())).way_out(way_out)
-            );
-        }
-    };
-    let found = report.findings.iter().find(|finding| finding.number == number);
-    found
-        .and_then(|finding| finding.evidence.as_ref())
-        .ok_or_else(|| fail(format!("it has no violation {number}, only {} of them", all.len())))
-}
 
 /// The finding of a violation; without its context only the operations of the cycle are known.
 pub fn finding(violation: &Violation, context: Option<&Context>, tables: &Tables) -> Finding {
     let cycle = &violation.cycle;
-    let count = cycle.transactions.len();
-    let mut steps: Vec<(usize, Step)> = Vec::new();
-    for (i, edge) in cycle.edges.iter().enumerate() {
-        steps.push((i, edge.from));
-        steps.push(((i + 1) % count, edge.to));
-    }
-    steps.extend(context.into_iter().flat_map(|context| &context.around));
-    steps.sort_by_key(|(_, step)| step.at);
-    steps.dedup_by_key(|(_, step)| step.at);
+    let steps = steps(violation, context);
     let index = |step: Step| steps.partition_point(|(_, other)| other.at < step.at);
     let edges =
         cycle.edges.iter().map(|edge| (index(edge.from), index(edge.to), why(edge.why))).collect();
@@ -67,8 +21,36 @@ pub fn finding(violation: &Violation, context: Option<&Context>, tables: &Tables
             ..Operation::new(step.at, &step.event, tables)
         })
         .collect();
-    let transactions = (0..count).map(|i| transaction(violation, i, context, tables)).collect();
+    let transactions =
+        (0..cycle.transactions.len()).map(|i| transaction(violation, i, context, tables)).collect();
     Finding::new(transactions, operations, edges, violation.occurrences)
+}
+
+/// The operations of the cycle and those around it, in trace order, each with the index of its transaction.
+fn steps(violation: &Violation, context: Option<&Context>) -> Vec<(usize, Step)> {
+    let cycle = &violation.cycle;
+    let mut steps: Vec<(usize, Step)> = Vec::new();
+    for (i, edge) in cycle.edges.iter().enumerate() {
+        steps.push((i, edge.from));
+        steps.push(((i + 1) % cycle.transactions.len(), edge.to));
+    }
+    steps.extend(context.into_iter().flat_map(|context| &context.around));
+    steps.sort_by_key(|(_, step)| step.at);
+    steps.dedup_by_key(|(_, step)| step.at);
+    steps
+}
+
+/// The variables that the operations of a finding access, in the order of their first access.
+pub fn variables(violation: &Violation, context: Option<&Context>) -> Vec<VarId> {
+    let mut vars = Vec::new();
+    for (_, step) in steps(violation, context) {
+        if let Op::Read { var, .. } | Op::Write { var, .. } = step.event.op
+            && !vars.contains(&var)
+        {
+            vars.push(var);
+        }
+    }
+    vars
 }
 
 fn transaction(

@@ -1,0 +1,41 @@
+//! Reads reports of earlier checks, and finds one of their violations.
+
+use std::path::Path;
+
+use untorn_report::model::{Evidence, Report};
+
+use crate::exit::{Failure, Result};
+
+/// Reads the report of a check.
+pub fn read_report(path: &Path) -> Result<Report> {
+    let fail = |error: String| Failure::input(format!("{}: {error}", path.display()));
+    let text = std::fs::read(path).map_err(|error| fail(error.to_string()))?;
+    serde_json::from_slice(&text)
+        .map_err(|error| fail(format!("not a report of untorn check: {error}")))
+}
+
+/// The evidence of one violation of a report. Without a number there must be only one.
+pub fn evidence<'r>(
+    report: &'r Report,
+    path: &Path,
+    number: Option<u32>,
+    command: &str,
+) -> Result<&'r Evidence> {
+    let fail = |error: String| Failure::input(format!("{}: {error}", path.display()));
+    let all: Vec<u32> = report.findings.iter().map(|finding| finding.number).collect();
+    let number = match (number, all.as_slice()) {
+        (Some(number), _) => number,
+        (None, [only]) => *only,
+        (None, []) => return Err(fail("it has no violations".to_owned())),
+        (None, _) => {
+            let way_out = format!("untorn {command} {} NUMBER", path.display());
+            return Err(
+                fail(format!("it has {} violations: which one?", all.len())).way_out(way_out)
+            );
+        }
+    };
+    let found = report.findings.iter().find(|finding| finding.number == number);
+    found
+        .and_then(|finding| finding.evidence.as_ref())
+        .ok_or_else(|| fail(format!("it has no violation {number}, only {} of them", all.len())))
+}

@@ -107,6 +107,19 @@ impl<'a> Instr<'a> {
         Targets(self.branches())
     }
 
+    /// The keys of a switch with their targets, without the default.
+    pub fn cases(&self) -> impl Iterator<Item = (i32, u32)> + use<'a> {
+        let instr = *self;
+        let at = 1 + switch_padding(self.pc);
+        let key = move |number: usize| match instr.opcode {
+            op::TABLESWITCH => instr.i32_at(at + 4).wrapping_add(number as i32),
+            _ => instr.i32_at(at + 8 + 8 * number),
+        };
+        let is_switch = matches!(self.opcode, op::TABLESWITCH | op::LOOKUPSWITCH);
+        let targets = self.targets().skip(1).take(if is_switch { usize::MAX } else { 0 });
+        targets.enumerate().map(move |(number, target)| (key(number), target))
+    }
+
     /// Whether the instruction that follows can be next.
     pub const fn falls_through(&self) -> bool {
         op::falls_through(self.opcode)

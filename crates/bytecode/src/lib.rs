@@ -43,4 +43,4 @@ pub use code::{Code, Handler};
 pub use edit::{Body, ClassEditor, Kind, MethodEdit, PoolBuilder, Rewritten, Snippet, Wrap};
 pub use error::{ClassError, PoolFull, SkipReason};
 pub use instr::{Instr, Instructions, Targets};
-pub use pool::{Member, NameAndType, Pool, Tag};
+pub use pool::{Member, NameAndType, Number, Pool, Tag};

@@ -6,6 +6,15 @@ use crate::ClassError;
 use crate::cursor::{Cursor, u16_at};
 use crate::mutf8;
 
+/// A number as code holds it. Floating-point numbers are given by their bits, so that all can be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Number {
+    Int(i32),
+    Long(i64),
+    Float(u32),
+    Double(u64),
+}
+
 /// What kind of constant an index names (JVMS table 4.4-A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -173,6 +182,21 @@ impl<'a> Pool<'a> {
             (Tag::Class, name, _) => self.utf8(name),
             _ => Err(ClassError::Constant { index, wanted: "a class" }),
         }
+    }
+
+    /// The value of a constant that is a number.
+    pub fn number(&self, index: u16) -> Option<Number> {
+        let (tag, payload) = self.entry(index)?;
+        let high = u32::from(u16_at(payload, 0)) << 16 | u32::from(u16_at(payload, 2));
+        let low = u32::from(u16_at(payload, 4)) << 16 | u32::from(u16_at(payload, 6));
+        let wide = u64::from(high) << 32 | u64::from(low);
+        Some(match tag {
+            Tag::Integer => Number::Int(high.cast_signed()),
+            Tag::Float => Number::Float(high),
+            Tag::Long => Number::Long(wide.cast_signed()),
+            Tag::Double => Number::Double(wide),
+            _ => return None,
+        })
     }
 
     /// The text of a string constant.

@@ -103,8 +103,7 @@ impl<'a> Dependence<'a> {
             for &branch in self.control.branches(node) {
                 let block = &self.body.blocks[branch.at()];
                 let last = InstrId(block.end.saturating_sub(1));
-                let is_branch =
-                    block.first < block.end && self.body.instr(last).action == Action::Branch;
+                let is_branch = block.first < block.end && self.is_branch(last);
                 if is_branch && !found.contains(&last) {
                     found.push(last);
                     open.push_back(branch);
@@ -114,13 +113,16 @@ impl<'a> Dependence<'a> {
         found
     }
 
+    fn is_branch(&self, at: InstrId) -> bool {
+        matches!(self.body.instr(at).action, Action::Branch(_))
+    }
+
     /// The branches that decide directly.
     pub fn direct_branches(&self, at: InstrId) -> impl Iterator<Item = InstrId> + '_ {
         self.control.branches(self.body.instr(at).block).iter().filter_map(|branch| {
             let block = &self.body.blocks[branch.at()];
             let last = InstrId(block.end.checked_sub(1)?);
-            let is_branch =
-                block.first < block.end && self.body.instr(last).action == Action::Branch;
+            let is_branch = block.first < block.end && self.is_branch(last);
             is_branch.then_some(last)
         })
     }

@@ -323,9 +323,9 @@ fn accessed(look: &Look<'_>, at: InstrId) -> Option<(Place, bool)> {
             let object = if instr.operands.len() > 1 { instr.operands.first() } else { None };
             Some((of(field, object)?, true))
         }
-        Action::ArrayLoad | Action::ArrayStore => {
+        Action::ArrayLoad(_) | Action::ArrayStore(_) => {
             let array = look.place(*instr.operands.first()?);
-            (!array.is_empty()).then_some((array, instr.action == Action::ArrayStore))
+            (!array.is_empty()).then_some((array, matches!(instr.action, Action::ArrayStore(_))))
         }
         _ => None,
     }

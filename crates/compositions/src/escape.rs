@@ -53,7 +53,7 @@ impl Escape {
         for at in body.ids() {
             let operands = &body.instr(at).operands;
             match body.instr(at).action {
-                Action::Put(_) | Action::ArrayStore => open.extend(operands.last()),
+                Action::Put(_) | Action::ArrayStore(_) => open.extend(operands.last()),
                 Action::Return | Action::Throw | Action::Lambda(..) | Action::Dynamic => {
                     open.extend(operands);
                 }

@@ -199,7 +199,7 @@ fn is_made_by(look: &Look<'_>, value: ValueId, by: InstrId, steps: u32) -> bool 
         ValueDef::Instr(at) if steps > 0 => {
             let instr = look.body.instr(*at);
             let passes = match instr.action {
-                Action::Compute | Action::Cast(_) => true,
+                Action::Compute(_) | Action::Cast(_) => true,
                 Action::Call(_, called) => is_unboxing(look.program, called),
                 _ => false,
             };
@@ -260,8 +260,8 @@ fn thing(look: &Look<'_>, value: ValueId) -> Option<Thing> {
     }
     if let ValueDef::Instr(at) = look.body.value(value) {
         match look.body.instr(*at).action {
-            Action::Constant(0) | Action::Null => return None,
-            Action::Constant(index) => return Some(Thing::Constant(index)),
+            Action::Literal(_) | Action::Null => return None,
+            Action::Constant { index, .. } => return Some(Thing::Constant(index)),
             _ => {}
         }
     }

@@ -62,7 +62,7 @@ fn value_words(look: &Look<'_>, value: ValueId) -> String {
                 let name = look.program.text(look.program.method_ref(called).name);
                 format!("the result of {name}()")
             }
-            Action::ArrayLoad => "an element of an array".to_owned(),
+            Action::ArrayLoad(_) => "an element of an array".to_owned(),
             _ => "a local variable".to_owned(),
         },
         ValueDef::Parameter(number) => format!("parameter {number}"),
@@ -89,15 +89,17 @@ pub fn steps(look: &Look<'_>, chain: &Chain) -> Vec<Step> {
 fn step(look: &Look<'_>, at: InstrId, kind: Kind) -> Step {
     let program = look.program;
     let what = match look.body.instr(at).action {
-        Action::Branch => "a branch".to_owned(),
+        Action::Branch(_) => "a branch".to_owned(),
         Action::Call(_, called) => format!("{}()", program.text(program.method_ref(called).name)),
         Action::Get(field) | Action::Put(field) => {
             format!("the field {}", program.text(program.field(field).name))
         }
-        Action::Constant(_) | Action::Null => "a value that is set".to_owned(),
+        Action::Literal(_) | Action::Constant { .. } | Action::Null => {
+            "a value that is set".to_owned()
+        }
         Action::Cast(_) => "a cast".to_owned(),
-        Action::New(_) | Action::NewArray => "a new object".to_owned(),
-        Action::ArrayLoad | Action::ArrayStore => "an element of an array".to_owned(),
+        Action::New(_) | Action::NewArray(_) => "a new object".to_owned(),
+        Action::ArrayLoad(_) | Action::ArrayStore(_) => "an element of an array".to_owned(),
         _ => "a computation".to_owned(),
     };
     Step { line: look.body.line(at), kind, what }

@@ -80,6 +80,16 @@ impl Maker {
         self.constant(vec![7, high, low])
     }
 
+    /// Tag 3 for an int, 4 for a float, 5 for a long, 6 for a double; the last two take two indices.
+    pub fn number(&mut self, tag: u8, bytes: &[u8]) -> u16 {
+        let index = self.constant([&[tag], bytes].concat());
+        if bytes.len() == 8 && usize::from(index) == self.constants.len() {
+            // An empty place, so that later constants have the right index.
+            self.constants.push(Vec::new());
+        }
+        index
+    }
+
     /// Tag 9 for a field, 10 for a method.
     pub fn member(&mut self, tag: u8, class: &str, name: &str, descriptor: &str) -> u16 {
         let (name, descriptor) = (self.utf8(name), self.utf8(descriptor));

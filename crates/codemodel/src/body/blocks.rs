@@ -7,6 +7,7 @@
 use smallvec::SmallVec;
 use untorn_bytecode::{Code, Handler, Instr, op};
 
+use super::operation::{Condition, Switch};
 use crate::error::BodyError;
 use crate::ids::Node;
 
@@ -34,6 +35,7 @@ pub struct Block {
     /// that is built.
     pub first: u32,
     pub end: u32,
+    /// Of a branch, the block it jumps to first and the one that follows in the code last.
     pub succs: SmallVec<[Node; 2]>,
     pub catches: SmallVec<[Catch; 1]>,
     pub ending: Ending,
@@ -44,6 +46,8 @@ pub struct Block {
 pub struct Blocks<'a> {
     pub code: Vec<Instr<'a>>,
     pub blocks: Vec<Block>,
+    /// By their pc.
+    pub switches: Vec<(u32, Switch)>,
 }
 
 impl<'a> Blocks<'a> {
@@ -65,6 +69,7 @@ impl<'a> Blocks<'a> {
             let at = index_of(&decoded, pc)?;
             Ok(Node::new(starts.partition_point(|&start| start as usize <= at) - 1))
         };
+        let switches = switches(&decoded, &block_of)?;
         let mut blocks = Vec::with_capacity(starts.len());
         for (number, &first) in starts.iter().enumerate() {
             let end = starts.get(number + 1).copied().unwrap_or(decoded.len() as u32);
@@ -86,7 +91,7 @@ impl<'a> Blocks<'a> {
             let catches = catches(covered, &handlers, &block_of)?;
             blocks.push(Block { first, end, succs, catches, ending: ending(last.opcode) });
         }
-        Ok(Self { code: decoded, blocks })
+        Ok(Self { code: decoded, blocks, switches })
     }
 }
 
@@ -129,6 +134,21 @@ fn starts(code: &[Instr<'_>], handlers: &[Handler]) -> Result<Vec<u32>, BodyErro
         }
     }
     Ok((0..code.len() as u32).filter(|&at| is_start[at as usize]).collect())
+}
+
+fn switches(
+    code: &[Instr<'_>],
+    block_of: &impl Fn(u32) -> Result<Node, BodyError>,
+) -> Result<Vec<(u32, Switch)>, BodyError> {
+    let mut found = Vec::new();
+    for instr in code.iter().filter(|instr| Condition::of(instr.opcode) == Some(Condition::Switch))
+    {
+        let case = |(key, target)| Ok((key, block_of(target)?));
+        let cases: Result<Vec<_>, BodyError> = instr.cases().map(case).collect();
+        let default = block_of(instr.target().unwrap_or(instr.pc))?;
+        found.push((instr.pc, Switch { cases: cases?, default }));
+    }
+    Ok(found)
 }
 
 /// Where exceptions of a block go: to each handler up to one that catches everything.

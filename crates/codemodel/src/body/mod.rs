@@ -10,38 +10,51 @@
 //! some body; it never panics.
 
 mod blocks;
+mod operation;
 mod shape;
 mod ssa;
 mod steps;
 
 use smallvec::SmallVec;
 
-pub use blocks::{Block, Blocks, Catch, Ending};
+pub use blocks::{Block, Catch, Ending};
+pub use operation::{
+    Arithmetic, ArrayClass, Condition, Element, IfNan, NumberType, Operation, Primitive, Relation,
+    Switch,
+};
+pub use untorn_bytecode::Number;
 
 use crate::graph::Graph;
 use crate::ids::{ClassId, FieldId, InstrId, Node, RefId, ValueId};
 
 pub use ssa::{Linker, build};
 
-/// What an instruction does, as far as we care.
+/// What an instruction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Makes a constant: of the constant pool the one of this index, or 0.
-    Constant(u16),
+    /// Makes a number that the instruction itself holds.
+    Literal(Number),
+    /// Makes a constant of the constant pool. What is no number is a text, a method handle, a method type
+    /// or computed when it is first needed.
+    Constant {
+        index: u16,
+        number: Option<Number>,
+    },
     Null,
     ClassConstant(ClassId),
-    /// Computes from its operands: arithmetic, comparison, length of an array, type test.
-    Compute,
+    Compute(Operation),
     Cast(ClassId),
     New(ClassId),
-    NewArray,
+    /// Operands: the lengths.
+    NewArray(ArrayClass),
     /// Operand: the object, unless static.
     Get(FieldId),
     /// Operands: the object, unless static; the value.
     Put(FieldId),
-    ArrayLoad,
+    /// Operands: the array, the index.
+    ArrayLoad(Element),
     /// Operands: the array, the index, the value.
-    ArrayStore,
+    ArrayStore(Element),
     /// Operands: the receiver, unless static; the arguments.
     Call(Invoke, RefId),
     /// A lambda or method reference is made; its code will run with these operands first.
@@ -49,12 +62,12 @@ pub enum Action {
     /// A dynamic call that is none of these, such as joining texts.
     Dynamic,
     /// A conditional jump or switch.
-    Branch,
+    Branch(Condition),
     Enter,
     Exit,
     Return,
     Throw,
-    /// Whatever else: jumps that are always taken, pops.
+    /// Jumps that are always taken, and pops. They end up in no body.
     Nothing,
 }
 
@@ -98,6 +111,8 @@ pub struct Body {
     pub values: Vec<ValueDef>,
     /// First pc and line, by pc.
     pub lines: Vec<(u16, u16)>,
+    /// By the pc of the switch.
+    switches: Vec<(u32, Switch)>,
 }
 
 impl Body {
@@ -118,6 +133,13 @@ impl Body {
         let pc = self.instr(id).pc;
         let behind = self.lines.partition_point(|&(start, _)| u32::from(start) <= pc);
         self.lines[..behind].last().map(|&(_, line)| u32::from(line))
+    }
+
+    /// The cases of a switch; `None` if the instruction is none.
+    pub fn switch(&self, id: InstrId) -> Option<&Switch> {
+        let pc = self.instr(id).pc;
+        let found = self.switches.binary_search_by_key(&pc, |&(pc, _)| pc).ok()?;
+        Some(&self.switches[found].1)
     }
 
     /// The virtual node behind all returns and uncaught throws.

@@ -12,7 +12,7 @@ use untorn_bytecode::{ClassFile, Method};
 
 use super::blocks::Blocks;
 use super::steps::{Act, Step, step};
-use super::{Action, Body, Instr, ValueDef};
+use super::{Action, Body, Instr, Operation, ValueDef};
 use crate::error::BodyError;
 use crate::ids::{ClassId, FieldId, InstrId, Node, RefId, ValueId};
 use untorn_bytecode::descriptor::{Signature, slots};
@@ -25,7 +25,7 @@ pub trait Linker {
 }
 
 /// Blocks times slots: what is larger would take more memory than a method is worth.
-const MOST_CELLS: usize = 16 << 20;
+const MAX_CELLS: usize = 16 << 20;
 /// After so many rounds every slot that still changes becomes a merge.
 const PATIENCE: u32 = 16;
 
@@ -41,7 +41,7 @@ pub fn build<L: Linker>(
     let cut = Blocks::cut(code)?;
     let locals = usize::from(code.max_locals());
     let limit = locals + usize::from(code.max_stack());
-    if cut.blocks.len().saturating_mul(limit) > MOST_CELLS {
+    if cut.blocks.len().saturating_mul(limit) > MAX_CELLS {
         return Err(BodyError::TooLarge);
     }
     let steps: Result<Vec<Step>, BodyError> =
@@ -242,7 +242,7 @@ impl Builder {
                 state.copy_within(from.., local(number, slots)?.start);
                 state.truncate(from);
             }
-            &Step::Increment { local: number } => {
+            &Step::Increment { local: number, .. } => {
                 let range = local(number, 1)?;
                 if let Some(used) = used {
                     used.push(state[range.start]);
@@ -258,7 +258,7 @@ impl Builder {
             }
             Step::Act(act) => {
                 let gives = act.gives;
-                let from = state.len().checked_sub(act.takes).filter(|&from| from >= locals);
+                let from = state.len().checked_sub(act.takes()).filter(|&from| from >= locals);
                 let from = from.ok_or(underflow)?;
                 if let Some(used) = used {
                     *used = operands(act, &state[from..]);
@@ -290,7 +290,7 @@ impl Builder {
                     self.apply(at as usize, &mut state, Some(&mut used))?;
                     let action = match &self.steps[at as usize] {
                         Step::Act(act) => act.action,
-                        Step::Increment { .. } => Action::Compute,
+                        &Step::Increment { by, .. } => Action::Compute(Operation::Increment(by)),
                         _ => continue,
                     };
                     if action == Action::Nothing {
@@ -307,7 +307,8 @@ impl Builder {
             block.end = instrs.len() as u32;
         }
         self.fill_merges(flow, start);
-        Ok(Body { blocks, instrs, values: self.values, lines: Vec::new() })
+        let switches = cut.switches;
+        Ok(Body { blocks, instrs, values: self.values, lines: Vec::new(), switches })
     }
 
     fn fill_merges(&mut self, flow: &Flow, start: &State) {
@@ -332,21 +333,10 @@ impl Builder {
 
 fn operands(act: &Act, taken: &[ValueId]) -> SmallVec<[ValueId; 3]> {
     let mut found = SmallVec::new();
-    match &act.groups {
-        Some(groups) => {
-            let mut at = 0;
-            for &slots in groups {
-                found.push(taken[at]);
-                at += usize::from(slots);
-            }
-        }
-        None => {
-            for &value in taken {
-                if found.last() != Some(&value) {
-                    found.push(value);
-                }
-            }
-        }
+    let mut at = 0;
+    for &slots in &act.groups {
+        found.push(taken[at]);
+        at += usize::from(slots);
     }
     found
 }

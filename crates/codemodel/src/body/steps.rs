@@ -1,11 +1,13 @@
 //! What each instruction of some code takes and gives, constants looked up.
 
 use smallvec::SmallVec;
-use untorn_bytecode::{ClassFile, Instr, Member, Tag, op};
+use untorn_bytecode::{ClassFile, Instr, Member, Number, Tag, op};
 
+use super::operation::{ArrayClass, Condition, Element, Operation};
 use super::shape::{local_slots, shape, shuffle};
 use super::{Action, Invoke, Linker};
 use crate::error::BodyError;
+use crate::ids::ClassId;
 use untorn_bytecode::descriptor::{Signature, is_field, slots};
 
 /// What an instruction does to local variables and the stack.
@@ -13,7 +15,7 @@ use untorn_bytecode::descriptor::{Signature, is_field, slots};
 pub enum Step {
     Load { local: usize, slots: usize },
     Store { local: usize, slots: usize },
-    Increment { local: usize },
+    Increment { local: usize, by: i16 },
     Shuffle { takes: usize, gives: &'static [usize] },
     Act(Act),
 }
@@ -22,20 +24,20 @@ pub enum Step {
 #[derive(Debug)]
 pub struct Act {
     pub action: Action,
-    pub takes: usize,
+    /// The slots of each operand.
+    pub groups: SmallVec<[u8; 6]>,
+    /// The slots of the result.
     pub gives: usize,
-    /// The slots of each operand, where operands are told apart; else each slot is one.
-    pub groups: Option<SmallVec<[u8; 6]>>,
 }
 
 impl Act {
-    const fn plain(action: Action, (takes, gives): (usize, usize)) -> Self {
-        Self { action, takes, gives, groups: None }
+    fn new(action: Action, groups: impl Into<SmallVec<[u8; 6]>>, gives: usize) -> Self {
+        Self { action, groups: groups.into(), gives }
     }
 
-    fn grouped(action: Action, groups: SmallVec<[u8; 6]>, gives: usize) -> Self {
-        let takes = groups.iter().map(|&slots| usize::from(slots)).sum();
-        Self { action, takes, gives, groups: Some(groups) }
+    /// The slots of all operands.
+    pub fn takes(&self) -> usize {
+        self.groups.iter().map(|&slots| usize::from(slots)).sum()
     }
 }
 
@@ -48,7 +50,7 @@ pub fn step<L: Linker>(
     if let Some(local) = instr.local() {
         let (local, slots) = (usize::from(local), local_slots(opcode));
         return Ok(match (opcode, instr.is_store()) {
-            (op::IINC, _) => Step::Increment { local },
+            (op::IINC, _) => Step::Increment { local, by: instr.immediate().unwrap_or(0) as i16 },
             (_, true) => Step::Store { local, slots },
             (_, false) => Step::Load { local, slots },
         });
@@ -62,19 +64,27 @@ pub fn step<L: Linker>(
         op::INVOKEDYNAMIC => dynamic(class, instr, linker)?,
         op::MULTIANEWARRAY => {
             let dimensions = usize::try_from(instr.immediate().unwrap_or(0)).unwrap_or(0);
-            Act::plain(Action::NewArray, (dimensions, 1))
-        }
-        op::IASTORE..=op::SASTORE => {
-            let wide = matches!(opcode, op::LASTORE | op::DASTORE);
-            let groups = SmallVec::from_slice(&[1, 1, if wide { 2 } else { 1 }]);
-            Act::grouped(Action::ArrayStore, groups, 0)
+            let action = Action::NewArray(ArrayClass::Whole(named(class, instr, linker)?));
+            Act::new(action, SmallVec::from_elem(1, dimensions), 1)
         }
         _ => {
-            let shape = shape(opcode).ok_or(BodyError::Malformed("an unknown instruction"))?;
-            Act::plain(simple(class, instr, linker)?, shape)
+            let (groups, gives) =
+                shape(opcode).ok_or(BodyError::Malformed("an unknown instruction"))?;
+            Act::new(simple(class, instr, linker)?, groups, gives)
         }
     };
     Ok(Step::Act(act))
+}
+
+/// The class that an instruction names.
+fn named<L: Linker>(
+    class: &ClassFile<'_>,
+    instr: &Instr<'_>,
+    linker: &mut L,
+) -> Result<ClassId, BodyError> {
+    let index = instr.pool_index().unwrap_or(0);
+    let name = class.pool().class(index).map_err(|_| BodyError::Malformed("a class constant"))?;
+    Ok(linker.class(&name))
 }
 
 fn simple<L: Linker>(
@@ -82,36 +92,60 @@ fn simple<L: Linker>(
     instr: &Instr<'_>,
     linker: &mut L,
 ) -> Result<Action, BodyError> {
-    let mut named = || {
-        let index = instr.pool_index().unwrap_or(0);
-        let name =
-            class.pool().class(index).map_err(|_| BodyError::Malformed("a class constant"))?;
-        Ok(linker.class(&name))
-    };
-    Ok(match instr.opcode {
+    let opcode = instr.opcode;
+    if let Some(operation) = Operation::of(opcode) {
+        return Ok(Action::Compute(operation));
+    }
+    if let Some(condition) = Condition::of(opcode) {
+        return Ok(Action::Branch(condition));
+    }
+    Ok(match opcode {
         op::ACONST_NULL => Action::Null,
-        op::LDC | op::LDC_W
-            if class.pool().tag(instr.pool_index().unwrap_or(0)) == Some(Tag::Class) =>
-        {
-            Action::ClassConstant(named()?)
+        op::ICONST_M1..=op::SIPUSH => Action::Literal(literal(instr)),
+        op::LDC..=op::LDC2_W => {
+            let index = instr.pool_index().unwrap_or(0);
+            match class.pool().tag(index) {
+                Some(Tag::Class) if opcode != op::LDC2_W => {
+                    Action::ClassConstant(named(class, instr, linker)?)
+                }
+                _ => Action::Constant { index, number: class.pool().number(index) },
+            }
         }
-        op::ICONST_M1..=op::LDC2_W => Action::Constant(instr.pool_index().unwrap_or(0)),
-        op::NEW => Action::New(named()?),
-        op::CHECKCAST => Action::Cast(named()?),
-        op::NEWARRAY | op::ANEWARRAY => Action::NewArray,
-        op::IALOAD..=op::SALOAD => Action::ArrayLoad,
-        op::IFEQ..=op::IF_ACMPNE
-        | op::TABLESWITCH
-        | op::LOOKUPSWITCH
-        | op::IFNULL
-        | op::IFNONNULL => Action::Branch,
+        op::NEW => Action::New(named(class, instr, linker)?),
+        op::CHECKCAST => Action::Cast(named(class, instr, linker)?),
+        op::INSTANCEOF => Action::Compute(Operation::InstanceOf(named(class, instr, linker)?)),
+        op::ANEWARRAY => Action::NewArray(ArrayClass::OfReferences(named(class, instr, linker)?)),
+        op::NEWARRAY => {
+            let array = instr.immediate().and_then(ArrayClass::of_code);
+            Action::NewArray(array.ok_or(BodyError::Malformed("an array of an unknown type"))?)
+        }
+        op::IALOAD..=op::SALOAD => {
+            Action::ArrayLoad(Element::ALL[usize::from(opcode - op::IALOAD)])
+        }
+        op::IASTORE..=op::SASTORE => {
+            Action::ArrayStore(Element::ALL[usize::from(opcode - op::IASTORE)])
+        }
         op::MONITORENTER => Action::Enter,
         op::MONITOREXIT => Action::Exit,
         op::ATHROW => Action::Throw,
         opcode if op::is_return(opcode) => Action::Return,
-        op::NOP | op::POP | op::POP2 | op::GOTO | op::GOTO_W => Action::Nothing,
-        _ => Action::Compute,
+        // `nop`, `pop`, `pop2`, `goto` and `goto_w`: nothing else has a fixed shape.
+        _ => Action::Nothing,
     })
+}
+
+/// The number that an instruction pushes.
+fn literal(instr: &Instr<'_>) -> Number {
+    match instr.opcode {
+        op::LCONST_0 | op::LCONST_1 => Number::Long(i64::from(instr.opcode - op::LCONST_0)),
+        op::FCONST_0..=op::FCONST_2 => {
+            Number::Float(f32::from(instr.opcode - op::FCONST_0).to_bits())
+        }
+        op::DCONST_0 | op::DCONST_1 => {
+            Number::Double(f64::from(instr.opcode - op::DCONST_0).to_bits())
+        }
+        _ => Number::Int(instr.immediate().unwrap_or(0)),
+    }
 }
 
 fn member<'a>(class: &ClassFile<'a>, instr: &Instr<'_>) -> Result<Member<'a>, BodyError> {
@@ -132,10 +166,10 @@ fn field<L: Linker>(
     let slots = slots(&field.descriptor);
     let (object, value) = (1_u8, slots as u8);
     Ok(match instr.opcode {
-        op::GETSTATIC => Act::grouped(Action::Get(id), SmallVec::new(), slots),
-        op::GETFIELD => Act::grouped(Action::Get(id), SmallVec::from_slice(&[object]), slots),
-        op::PUTSTATIC => Act::grouped(Action::Put(id), SmallVec::from_slice(&[value]), 0),
-        _ => Act::grouped(Action::Put(id), SmallVec::from_slice(&[object, value]), 0),
+        op::GETSTATIC => Act::new(Action::Get(id), &[][..], slots),
+        op::GETFIELD => Act::new(Action::Get(id), &[object][..], slots),
+        op::PUTSTATIC => Act::new(Action::Put(id), &[value][..], 0),
+        _ => Act::new(Action::Put(id), &[object, value][..], 0),
     })
 }
 
@@ -159,7 +193,7 @@ fn call<L: Linker>(
     };
     let id = linker.method(&method.class, &method.name, &method.descriptor);
     let groups = groups(&signature, invoke != Invoke::Static);
-    Ok(Act::grouped(Action::Call(invoke, id), groups, slots(signature.result)))
+    Ok(Act::new(Action::Call(invoke, id), groups, slots(signature.result)))
 }
 
 /// A call whose target is made at run time. Of lambdas and method references we know the target.
@@ -177,7 +211,7 @@ fn dynamic<L: Linker>(
         matches!(signature.result, "Ljava/lang/Runnable;" | "Ljava/util/concurrent/Callable;");
     let known = if task { None } else { lambda(class, index, linker) };
     let action = known.unwrap_or(Action::Dynamic);
-    Ok(Act::grouped(action, groups(&signature, false), slots(signature.result)))
+    Ok(Act::new(action, groups(&signature, false), slots(signature.result)))
 }
 
 fn lambda<L: Linker>(class: &ClassFile<'_>, index: u16, linker: &mut L) -> Option<Action> {

@@ -4,4 +4,5 @@ mod archives;
 mod common;
 mod graphs;
 mod jdk;
+mod operations;
 mod values;

@@ -238,7 +238,7 @@ fn uses_know_the_definitions_that_reach_them() {
         for instr in body.instrs.iter().filter(|instr| !instr.operands.is_empty()) {
             // A call or branch stands behind the load of its variable.
             let load = match instr.action {
-                Action::Call(..) | Action::Branch => instr.pc - 2,
+                Action::Call(..) | Action::Branch(_) => instr.pc - 2,
                 _ => continue,
             };
             let (Naive::Statement(Statement::Use(x)) | Naive::End(End::Asks(x, _))) =

@@ -1,38 +1,29 @@
 //! The command line, as clap reads it.
 
-mod analyze;
-mod check;
-mod compare;
-mod compose;
-mod confirm;
-mod merge;
-mod predict;
 mod program;
-mod record;
-mod replay;
-mod report;
 mod shared;
-mod trace;
-mod verify;
 
 use clap::{Parser, Subcommand};
 
-pub use analyze::*;
-pub use check::*;
-pub use compare::*;
-pub use compose::*;
-pub use confirm::*;
-pub use merge::*;
-pub use predict::*;
-pub use program::*;
-pub use record::*;
-pub use replay::*;
-pub use report::*;
-pub use shared::*;
-pub use trace::*;
-pub use verify::*;
+use crate::commands::analyze::args::AnalyzeArgs;
+use crate::commands::check::args::CheckArgs;
+use crate::commands::compare::args::CompareArgs;
+use crate::commands::compose::args::ComposeArgs;
+use crate::commands::confirm::args::ConfirmArgs;
+use crate::commands::doctor::args::DoctorArgs;
+use crate::commands::explain::args::ExplainArgs;
+use crate::commands::merge::args::MergeArgs;
+use crate::commands::predict::args::PredictArgs;
+use crate::commands::record::args::RecordArgs;
+use crate::commands::replay::args::ReplayArgs;
+use crate::commands::report::args::ReportArgs;
+use crate::commands::trace::args::TraceCommand;
+use crate::commands::verify::args::VerifyArgs;
 
-const EXIT_CODES: &str = "\
+pub use program::*;
+pub use shared::*;
+
+pub const EXIT_CODES: &str = "\
 Exit codes:
   0  checked, and nothing torn (warnings that may be false alarms do not count)
   1  violations found
@@ -65,7 +56,7 @@ pub struct Cli {
 }
 
 /// Two sections below each other.
-fn sections(first: &str, second: &str) -> String {
+pub fn sections(first: &str, second: &str) -> String {
     format!("{first}\n\n{second}")
 }
 

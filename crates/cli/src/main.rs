@@ -1,41 +1,30 @@
 //! `untorn`: arguments become a config, the config a call, the outcome an exit code.
 
-mod analyze;
 mod args;
-mod check;
-mod checkers;
 mod classpath;
-mod compare;
-mod compose;
+mod commands;
 mod config;
-mod confirm;
 mod console;
-mod doctor;
 mod exit;
 mod files;
 mod jdk_sources;
 mod jvms;
-mod merge;
-mod methods;
-mod predict;
 mod processes;
 mod program;
 mod project;
 mod reading;
-mod record;
-mod replay;
-mod report;
 mod reports;
 mod run;
-mod summary;
-mod trace;
-mod verify;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
 
 use args::{Cli, Command};
+use commands::{
+    analyze, check, compare, compose, confirm, doctor, explain, init, merge, predict, record,
+    replay, report, trace, verify,
+};
 use exit::{Exit, Result};
 use project::{Given, Project};
 
@@ -61,33 +50,34 @@ fn run() -> Result<ExitCode> {
     };
     let given = Given::of(&matches);
     match cli.command {
-        Command::Init => project::init().map(ExitCode::from),
+        Command::Init => init::run(),
         Command::Record(mut args) => {
             Project::find()?.fill_record(&mut args, given);
-            record::run(&config::Record::new(args)?).map(ExitCode::from)
+            return record::run(&record::config::Record::new(args)?).map(ExitCode::from);
         }
         Command::Check(mut args) => {
             Project::find()?.fill_check(&mut args, given);
-            check::run(config::Check::new(args)?).map(ExitCode::from)
+            check::run(check::config::Check::new(args)?)
         }
-        Command::Verify(args) => verify::run(args).map(ExitCode::from),
-        Command::Merge(args) => merge::run(&args).map(ExitCode::from),
+        Command::Verify(args) => verify::run(&verify::config::Verify::new(args)?),
+        Command::Merge(args) => merge::run(&merge::config::Merge::new(args)),
         Command::Compare(mut args) => {
             Project::find()?.fill_compare(&mut args, given);
-            compare::run(&compare::config::Compare::new(args)?).map(ExitCode::from)
+            compare::run(&compare::config::Compare::new(args)?)
         }
-        Command::Doctor(args) => doctor::run(args).map(ExitCode::from),
-        Command::Compose(args) => compose::run(&compose::Compose::new(args)?).map(ExitCode::from),
-        Command::Replay(args) => replay::run(&config::Replay::new(args)?).map(ExitCode::from),
-        Command::Analyze(args) => analyze::run(&config::Analyze::new(args)?).map(ExitCode::from),
-        Command::Predict(args) => {
-            predict::run(&predict::config::Predict::new(args)?).map(ExitCode::from)
+        Command::Doctor(args) => doctor::run(&doctor::config::Doctor::new(args)?),
+        Command::Compose(args) => compose::run(&compose::config::Compose::new(args)?),
+        Command::Replay(args) => {
+            return replay::run(&replay::config::Replay::new(args)?).map(ExitCode::from);
         }
-        Command::Confirm(args) => confirm::run(&config::Confirm::new(args)?).map(ExitCode::from),
-        Command::Report(args) => report::run(&args).map(ExitCode::from),
-        Command::Explain(args) => report::run_explain(&args).map(ExitCode::from),
-        Command::Trace(command) => trace::run(command).map(ExitCode::from),
+        Command::Analyze(args) => analyze::run(&analyze::config::Analyze::new(args)?),
+        Command::Predict(args) => predict::run(&predict::config::Predict::new(args)?),
+        Command::Confirm(args) => confirm::run(&confirm::config::Confirm::new(args)?),
+        Command::Report(args) => report::run(&report::config::ShowReport::new(args)?),
+        Command::Explain(args) => explain::run(&explain::config::Explain::new(args)),
+        Command::Trace(command) => trace::run(&trace::config::TraceTask::new(command)?),
     }
+    .map(ExitCode::from)
 }
 
 /// What clap wants to say: help and version are results, the rest are errors of usage.

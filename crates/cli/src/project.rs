@@ -6,16 +6,16 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 use serde::Deserialize;
 
-use crate::args::{
-    BlocksName, CheckArgs, CompareArgs, PolicyName, ProgramArgs, RecordArgs, StrategyName,
-};
-use crate::console::Console;
-use crate::exit::{Exit, Failure, Result};
+use crate::args::{BlocksName, ProgramArgs};
+use crate::commands::check::args::CheckArgs;
+use crate::commands::compare::args::{CompareArgs, StrategyName};
+use crate::commands::record::args::{PolicyName, RecordArgs};
+use crate::exit::{Failure, Result};
 
 /// What the file is called.
 pub const FILE: &str = "untorn.toml";
 
-const TEMPLATE: &str = include_str!("untorn.toml");
+pub const TEMPLATE: &str = include_str!("untorn.toml");
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -161,10 +161,10 @@ impl Project {
         given.fill("compositions", &mut args.compositions, own.compositions);
         given.fill("with", &mut args.with, own.with.clone());
         given.fill("blocks", &mut args.blocks, own.blocks);
-        given.fill("atomic", &mut args.atomic, own.atomic.clone());
+        given.fill("atomic", &mut args.scope.atomic, own.atomic.clone());
         given.fill("not_atomic", &mut args.not_atomic, own.not_atomic.clone());
-        given.fill("instrument", &mut args.instrument, own.instrument.clone());
-        given.fill("exclude", &mut args.exclude, own.exclude.clone());
+        given.fill("instrument", &mut args.scope.instrument, own.instrument.clone());
+        given.fill("exclude", &mut args.scope.exclude, own.exclude.clone());
         given.fill("out", &mut args.out, own.out.as_ref().map(|path| self.folder.join(path)));
         let sources = own.source.iter().flatten().map(|path| self.folder.join(path)).collect();
         given.fill("source", &mut args.source, own.source.as_ref().map(|_| sources));
@@ -176,10 +176,10 @@ impl Project {
         given.fill("events", &mut args.events, own.events);
         given.fill("seed", &mut args.seed, own.seed);
         given.fill("blocks", &mut args.blocks, own.blocks);
-        given.fill("atomic", &mut args.atomic, own.atomic.clone());
+        given.fill("atomic", &mut args.scope.atomic, own.atomic.clone());
         given.fill("not_atomic", &mut args.not_atomic, own.not_atomic.clone());
-        given.fill("instrument", &mut args.instrument, own.instrument.clone());
-        given.fill("exclude", &mut args.exclude, own.exclude.clone());
+        given.fill("instrument", &mut args.scope.instrument, own.instrument.clone());
+        given.fill("exclude", &mut args.scope.exclude, own.exclude.clone());
         self.fill_program(&mut args.program, own.program());
     }
 
@@ -190,9 +190,9 @@ impl Project {
         given.fill("policy", &mut args.policy, own.policy);
         given.fill("seed", &mut args.seed, own.seed);
         given.fill("quantum", &mut args.quantum, own.quantum);
-        given.fill("atomic", &mut args.atomic, own.atomic.clone());
-        given.fill("instrument", &mut args.instrument, own.instrument.clone());
-        given.fill("exclude", &mut args.exclude, own.exclude.clone());
+        given.fill("atomic", &mut args.scope.atomic, own.atomic.clone());
+        given.fill("instrument", &mut args.scope.instrument, own.instrument.clone());
+        given.fill("exclude", &mut args.scope.exclude, own.exclude.clone());
         given.fill("patience", &mut args.patience, own.patience);
         self.fill_program(&mut args.program, own.program());
     }
@@ -234,22 +234,6 @@ pub fn need_command(command: &[String]) -> Result<()> {
         )));
     }
     Ok(())
-}
-
-/// `untorn init`: a file to begin with.
-pub fn init() -> Result<Exit> {
-    use std::io::Write;
-    let cannot = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            Failure::input(format!("{FILE} is there already, and stays as it is"))
-        }
-        _ => Failure::run(format!("cannot write {FILE}: {error}")),
-    };
-    let mut file = std::fs::File::create_new(FILE).map_err(cannot)?;
-    file.write_all(TEMPLATE.as_bytes()).map_err(cannot)?;
-    Console::plain()
-        .say(&format!("wrote {FILE}: put your command into it, then `untorn check`\n"))?;
-    Ok(Exit::Clean)
 }
 
 #[cfg(test)]

@@ -1,10 +1,20 @@
-//! Reads reports of earlier checks, and finds one of their violations.
+//! Reads reports, and finds one of their violations.
 
 use std::path::Path;
 
+use untorn_report::json;
 use untorn_report::model::{Evidence, Report};
 
 use crate::exit::{Failure, Result};
+
+/// Reads any report.
+pub fn read(path: &Path) -> Result<Report> {
+    let fail = |error: String| Failure::input(format!("{}: {error}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        fail(error.to_string()).way_out("`untorn check` writes untorn-out/report.json")
+    })?;
+    json::parse(&text).map_err(fail)
+}
 
 /// Reads the report of a check.
 pub fn read_report(path: &Path) -> Result<Report> {

@@ -3,6 +3,8 @@
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
+use crate::console::{Color, Volume};
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlocksName {
@@ -32,4 +34,67 @@ pub enum FormatName {
     Rapidbin,
     /// One JSON object a line
     Jsonl,
+}
+
+/// When to use colours.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct ColorArgs {
+    /// When to use colours
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    pub color: Color,
+}
+
+/// What goes to standard output. A command whose output needs other words changes them with `mut_arg`.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct OutputArgs {
+    #[command(flatten)]
+    colors: ColorArgs,
+
+    /// Also show positions, the extent of blocks, and the operations around a cycle
+    #[arg(long, short)]
+    verbose: bool,
+
+    /// Print nothing but errors
+    #[arg(long, short, conflicts_with = "verbose")]
+    quiet: bool,
+}
+
+impl OutputArgs {
+    pub fn color(&self) -> Color {
+        self.colors.color
+    }
+
+    /// How much to say. Nothing if standard output is for a machine: text and a machine's format on one stream would
+    /// serve nobody.
+    pub fn volume(&self, to_machine: bool) -> Volume {
+        Volume::of(self.quiet || to_machine, self.verbose)
+    }
+}
+
+/// Which blocks of a trace count.
+#[derive(Args, Clone, Debug, Default)]
+pub struct LabelArgs {
+    /// Only blocks with such a label count; `*` stands for any text; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub atomic: Vec<String>,
+
+    /// Blocks with such a label do not count; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub not_atomic: Vec<String>,
+}
+
+/// What of a program is recorded.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ScopeArgs {
+    /// Record these classes of the JDK, too; `*` stands for any text; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub instrument: Vec<String>,
+
+    /// Do not record these classes, only their locks; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub exclude: Vec<String>,
+
+    /// These methods are meant to be atomic; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub atomic: Vec<String>,
 }

@@ -1,0 +1,113 @@
+//! The arguments of `untorn check`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::args::{BlocksName, OutputArgs, ProgramArgs, ScopeArgs};
+use crate::commands::compare::args::StrategyName;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Blocks that are meant to be atomic: synchronized code and what --atomic names (declared); and one call of a
+method that touches the same field twice (inferred), which is reported only if the values prove the harm. Every
+violation happened in a run; its trace and its schedule are kept. The program runs many times, with an empty
+standard input; its output is kept beside the report.
+
+Exit codes: 0 nothing found, 1 violations, 2 bad usage, 3 could not run.
+
+Examples:
+  untorn check -- java -cp classes Bank
+  untorn check --time 5m --atomic 'com.acme.*.transfer' -- java -jar app.jar
+  untorn check --blocks declared -- java -cp classes Bank
+  untorn check --compositions -- java -cp 'classes:lib/*' com.acme.Main
+  untorn check --junit com.acme.BankTest -cp 'classes:tests:lib/*'
+  untorn check --test BankTest -- mvn -o -q test")]
+#[command(mut_arg("verbose", |arg| arg.help("Print each run, and everything that was not reached")))]
+#[command(mut_arg("quiet", |arg| arg.help("Print only violations")))]
+pub struct CheckArgs {
+    /// Time for all runs together, such as 30s, 5m or 1h
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub time: String,
+
+    /// Runs at most
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    pub runs: u32,
+
+    /// Directed runs for one candidate
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub per_candidate: u32,
+
+    /// Undirected runs when nothing is left to chase
+    #[arg(long, value_name = "N", default_value_t = 9)]
+    pub explore: u32,
+
+    /// Time for one run; the default is 20 times the first
+    #[arg(long, value_name = "TIME")]
+    pub run_time: Option<String>,
+
+    /// Events of each run that are looked at
+    #[arg(long, value_name = "N", default_value_t = 8_000_000)]
+    pub events: usize,
+
+    /// Another way to look: a method of `untorn compare`, or policies that take turns, as in random,pct
+    #[arg(
+        long,
+        value_enum,
+        value_name = "METHODS",
+        value_delimiter = ',',
+        hide_possible_values = true
+    )]
+    pub with: Vec<StrategyName>,
+
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
+    /// Which blocks count
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = BlocksName::All)]
+    pub blocks: BlocksName,
+
+    /// Take every method to be atomic until it is refuted: Velodrome's way to evaluate
+    #[arg(long)]
+    pub all_methods: bool,
+
+    /// Read the program's class files, too, for calls of thread-safe objects that look meant to be one step (`untorn
+    /// compose`), and tear those
+    #[arg(long)]
+    pub compositions: bool,
+
+    /// Programs that may run at once; each has a processor to itself if there are enough
+    #[arg(long, short, value_name = "N", default_value_t = 1)]
+    pub jobs: usize,
+
+    /// Do one part of the work, such as 2/8; `untorn merge` puts the reports together
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<String>,
+
+    /// Runs for one violation that look for a schedule with fewer switches
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    pub minimise: u32,
+
+    /// Where the report, the traces and the program's output go
+    #[arg(long, short, value_name = "FOLDER", default_value = "untorn-out")]
+    pub out: PathBuf,
+
+    /// Where the program's sources are: folders, or archives such as lib-sources.jar [default: the current folder]; may
+    /// be repeated
+    #[arg(long, value_name = "PATH")]
+    pub source: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+
+    /// These blocks need not be atomic: nothing is said about them; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub not_atomic: Vec<String>,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    #[command(flatten)]
+    pub program: ProgramArgs,
+}

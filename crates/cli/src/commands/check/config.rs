@@ -1,0 +1,84 @@
+//! What `untorn check` is to do.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use untorn_jvm::config::ScopeConfig;
+
+use super::args::CheckArgs;
+use crate::args::{BlocksName, LabelArgs};
+use crate::commands::compare::methods;
+use crate::config::{Blocks, duration, initial_seed, scope, source_roots, sources_of};
+use crate::console::{Color, Volume};
+use crate::exit::{Failure, Result};
+use crate::program::Program;
+
+/// More JVMs at once than this help nobody.
+const MAX_JOBS: usize = 256;
+
+/// What `untorn check` is to do.
+#[derive(Debug)]
+pub struct Check {
+    pub options: untorn_explore::Options,
+    pub out: PathBuf,
+    /// Where sources are looked for.
+    pub sources: Vec<PathBuf>,
+    pub scope: ScopeConfig,
+    /// Class files are read for calls that look meant to be one step.
+    pub compositions: bool,
+    pub run_time: Option<Duration>,
+    pub color: Color,
+    pub volume: Volume,
+    pub program: Program,
+}
+
+impl Check {
+    pub fn new(args: CheckArgs) -> Result<Self> {
+        let program = Program::new(args.program)?;
+        let blocks = Blocks::new(LabelArgs { atomic: Vec::new(), not_atomic: args.not_atomic })?;
+        let blocks_of = if args.all_methods { BlocksName::Declared } else { args.blocks };
+        let mut options = untorn_explore::Options {
+            time: duration(&args.time)?,
+            runs: args.runs.max(1),
+            per_candidate: args.per_candidate,
+            explore: args.explore,
+            sources: sources_of(blocks_of),
+            all_methods: args.all_methods,
+            jobs: args.jobs.clamp(1, MAX_JOBS),
+            shard: args.shard.as_deref().map(shard).transpose()?.unwrap_or_default(),
+            minimise: args.minimise,
+            most_events: args.events.max(1),
+            strategy: methods::together(&args.with)?,
+            not_atomic: blocks.not_atomic,
+            ..untorn_explore::Options::default()
+        };
+        initial_seed(&mut options, args.seed);
+        let mut scope = scope(args.scope);
+        if args.all_methods {
+            scope.atomic.push("*".to_owned());
+        }
+        Ok(Self {
+            options,
+            out: args.out,
+            sources: source_roots(args.source),
+            scope,
+            compositions: args.compositions,
+            run_time: args.run_time.as_deref().map(duration).transpose()?,
+            color: args.output.color(),
+            volume: args.output.volume(false),
+            program,
+        })
+    }
+}
+
+/// `2/8`: the second of eight.
+fn shard(text: &str) -> Result<untorn_explore::Shard> {
+    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+    match parts {
+        Some((index, count)) if (1..=count).contains(&index) => {
+            Ok(untorn_explore::Shard { index: index - 1, count })
+        }
+        _ => Err(Failure::input(format!("'{text}' is not a part of the work"))
+            .way_out("write 1/8, 2/8 and so on up to 8/8")),
+    }
+}

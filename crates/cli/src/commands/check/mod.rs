@@ -1,0 +1,144 @@
+//! `untorn check`: runs the program until what can be torn has been torn, proves it, and keeps it for replay.
+
+pub mod args;
+mod compositions;
+pub mod config;
+mod noise;
+pub mod runner;
+mod story;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use untorn_explore::{Chase, ChaseError, News, Outcome};
+use untorn_findings::check::{FindingBuilder, Request};
+use untorn_findings::sources::Library;
+use untorn_jvm::config::ScopeConfig;
+use untorn_predict::candidates::Sources;
+use untorn_report::model::{Report, Setting};
+use untorn_report::{html, json};
+
+use crate::console::{Console, StatusLine};
+use crate::exit::{Exit, Failure, Result};
+use crate::jdk_sources;
+use config::Check;
+use runner::JvmRunner;
+use story::Storyteller;
+
+pub fn run(mut check: Check) -> Result<Exit> {
+    let mut console = Console::new(check.color, check.volume);
+    let outcome = chase(&mut check, &mut console)?;
+    story::summary(&outcome, &check, &check.out.join("report.json"), &mut console)?;
+    Ok(exit(&outcome))
+}
+
+/// Chases, tells what happens meanwhile, and writes the report.
+pub fn chase(check: &mut Check, console: &mut Console) -> Result<Outcome> {
+    if check.compositions {
+        compositions::look_for(check, console)?;
+    }
+    let check = &*check;
+    let folder = &check.out;
+    let cannot = |error: std::io::Error| {
+        Failure::run(format!("cannot write {}: {error}", folder.display()))
+            .way_out("choose another folder with --out")
+    };
+    std::fs::create_dir_all(folder).map_err(cannot)?;
+    forget(folder);
+    let mut runner = JvmRunner::new(check, folder)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    // Without it Ctrl-C ends everything at once, and what was found so far is on the screen only.
+    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+    let mut story = Storyteller {
+        check,
+        builder: FindingBuilder::new(folder, Arc::clone(&check.options.compositions)),
+        library: Library::new(&check.sources, jdk_sources::sources(&check.program.command)),
+        line: StatusLine::new(),
+    };
+    let mut told: Result<()> = Ok(());
+    let mut watch = |news: News<'_>| {
+        if told.is_ok() {
+            told = story.tell(&news, console);
+        }
+    };
+    let chase = Chase::new(&mut runner, check.options.clone(), folder, &stop, &mut watch);
+    let outcome = chase.run().map_err(|error| could_not_run(&mut runner, &error))?;
+    story.line.clear();
+    told?;
+    if outcome.events == 0 {
+        return Err(Failure::run("no run has any event, so nothing was checked")
+            .details([format!(
+                "{} of {} runs did not end in time",
+                outcome.timed_out, outcome.runs
+            )])
+            .way_out("give a run more time with --run-time, or check the command"));
+    }
+    let Storyteller { builder, mut library, .. } = story;
+    let mut report = builder.report(&outcome, request(check));
+    library.fill(&mut report);
+    write_report(&folder.join("report.json"), &report)?;
+    Ok(outcome)
+}
+
+/// Removes the traces of an earlier check: its report is about to be replaced.
+pub fn forget(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let number = name.strip_prefix("run-").and_then(|rest| rest.strip_suffix(".utr"));
+        if number.is_some_and(|number| number.parse::<u32>().is_ok()) {
+            // One that stays does no harm: the new report does not name it.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// What the runner says has its own exit code and way out.
+pub fn could_not_run(runner: &mut JvmRunner, error: &ChaseError) -> Failure {
+    runner.failure().unwrap_or_else(|| Failure::run(error.to_string()))
+}
+
+/// A deadlock is a fault of the program, too, and nobody would call such a run clean.
+fn exit(outcome: &Outcome) -> Exit {
+    if outcome.findings.is_empty() && outcome.deadlocks == 0 {
+        Exit::Clean
+    } else {
+        Exit::Violations
+    }
+}
+
+/// Writes the report, and its page beside it.
+pub fn write_report(path: &Path, report: &Report) -> Result<()> {
+    let page = path.with_extension("html");
+    for (path, text) in [(path, json::render(report)), (&page, html::render(report))] {
+        std::fs::write(path, text)
+            .map_err(|error| Failure::run(format!("cannot write {}: {error}", path.display())))?;
+    }
+    Ok(())
+}
+
+fn request(check: &Check) -> Request {
+    Request {
+        tool: concat!("untorn ", env!("CARGO_PKG_VERSION")).to_owned(),
+        command: check.program.command.clone(),
+        setting: setting(check),
+        shard: check.options.shard,
+    }
+}
+
+/// What `untorn verify` has to be told to do the same again.
+fn setting(check: &Check) -> Setting {
+    let ScopeConfig { instrument, exclude, atomic, .. } = check.scope.clone();
+    Setting {
+        instrument,
+        exclude,
+        atomic,
+        declared: check.options.sources == Sources::Declared,
+        all_methods: check.options.all_methods,
+        compositions: check.compositions,
+        main: check.program.which.main.clone(),
+        test: check.program.which.test.clone(),
+        directory: check.program.directory.as_ref().map(|path| path.display().to_string()),
+    }
+}

@@ -1,0 +1,220 @@
+//! What a person reads while the program is chased, and afterwards.
+
+use std::path::Path;
+
+use untorn_explore::{How, News, Outcome, Unsearched};
+use untorn_findings::check::{FindingBuilder, unsearched, why_unreached};
+use untorn_findings::sources::Library;
+use untorn_report::model::Finding;
+use untorn_report::terminal;
+use untorn_report::text::plain;
+use untorn_report::words::{count, number};
+
+use super::config::Check;
+use crate::console::{Console, StatusLine, Volume};
+use crate::exit::Result;
+
+/// Candidates that were not reached: so many are named.
+const MOST_NAMED: usize = 8;
+
+/// Tells what happens during a check.
+pub struct Storyteller<'a> {
+    pub check: &'a Check,
+    pub builder: FindingBuilder,
+    pub library: Library,
+    pub line: StatusLine,
+}
+
+impl Storyteller<'_> {
+    pub fn tell(&mut self, news: &News<'_>, console: &mut Console) -> Result<()> {
+        match news {
+            News::Running { number, target, open } => {
+                if self.line.is_due() {
+                    self.line.show(&match target {
+                        None => format!("run {number}: watching the program"),
+                        Some(key) => format!(
+                            "run {number}: chasing {} ({}); {} open",
+                            key.block,
+                            key.field,
+                            count(*open as u64, "candidate")
+                        ),
+                    });
+                }
+                Ok(())
+            }
+            News::Ran { run, new } => {
+                if self.check.volume != Volume::Verbose {
+                    return Ok(());
+                }
+                let how = match &run.how {
+                    How::Policy { name, seed, .. } | How::Marked { name, seed, .. } => {
+                        format!("{name}, seed {seed}")
+                    }
+                    How::Plan(plan) => {
+                        let followed = run.ran.followed.clone().unwrap_or_default();
+                        let why =
+                            followed.released.map(|why| format!(": {why}")).unwrap_or_default();
+                        format!("plan, {} of {} steps{why}", followed.steps, plan.steps.len())
+                    }
+                };
+                self.line.clear();
+                console.say(&format!(
+                    "run {}: {} of {}, {} new; {how}\n",
+                    run.number,
+                    count(run.history.len() as u64, "event"),
+                    count(run.history.thread_count() as u64, "thread"),
+                    count(*new as u64, "candidate"),
+                ))
+            }
+            News::Simplifying { number, finding } => {
+                if self.line.is_due() {
+                    let block = &finding.key.block;
+                    self.line.show(&format!("run {number}: a simpler schedule for {block}"));
+                }
+                Ok(())
+            }
+            News::Found(found) => {
+                self.line.clear();
+                let finding = self.builder.violation(found);
+                self.show(finding, console)
+            }
+            News::Deadlocked(found) => {
+                self.line.clear();
+                let finding = self.builder.deadlock(found);
+                self.show(finding, console)
+            }
+        }
+    }
+
+    /// A finding with its source lines.
+    fn show(&mut self, mut finding: Finding, console: &mut Console) -> Result<()> {
+        self.library.fill_one(&mut finding);
+        console.say(&format!("{}\n", terminal::finding(&finding, &console.look)))
+    }
+}
+
+/// The end of the story.
+pub fn summary(
+    outcome: &Outcome,
+    check: &Check,
+    report: &Path,
+    console: &mut Console,
+) -> Result<()> {
+    let verdict = verdict(outcome);
+    let ended = if outcome.interrupted { " (interrupted)" } else { "" };
+    console.say(&format!(
+        "{verdict} in {:.1} s{ended}: {} ({} directed), {} of up to {}\n",
+        outcome.time.as_secs_f64(),
+        count(outcome.runs.into(), "run"),
+        number(outcome.directed.into()),
+        count(outcome.events, "event"),
+        count(outcome.threads as u64, "thread"),
+    ))?;
+    console.say(&format!(
+        "  {}: {} in violations, {} infeasible, {} happened without harm, {} not reached\n",
+        count(outcome.candidates, "candidate"),
+        number(
+            outcome
+                .candidates
+                .saturating_sub(outcome.infeasible + outcome.harmless)
+                .saturating_sub(outcome.unreached.len() as u64)
+        ),
+        number(outcome.infeasible),
+        number(outcome.harmless),
+        number(outcome.unreached.len() as u64),
+    ))?;
+    compositions(outcome, check, console)?;
+    unreached(outcome, check, console)?;
+    limits(outcome, console)?;
+    let page = report.with_extension("html");
+    console.say(&format!("  report: {}, to look at: {}\n", report.display(), page.display()))
+}
+
+/// How much of what the class files say was seen at work.
+fn compositions(outcome: &Outcome, check: &Check, console: &mut Console) -> Result<()> {
+    if !check.compositions {
+        return Ok(());
+    }
+    let all = check.options.compositions.len();
+    let made = outcome.compositions_made.len();
+    let torn = outcome.findings.iter().filter(|found| found.judged.composed.is_some()).count();
+    console.say(&format!(
+        "  {} meant to be one step, by the look of it: {} made, {} torn, {} never made in these runs\n",
+        super::compositions::pairs(all),
+        number(made as u64),
+        number(torn as u64),
+        number((all - made) as u64),
+    ))
+}
+
+fn verdict(outcome: &Outcome) -> String {
+    let torn = count(outcome.findings.len() as u64, "violation");
+    let stuck = count(outcome.deadlocked.len() as u64, "deadlock");
+    match (outcome.findings.len(), outcome.deadlocked.len(), outcome.candidates) {
+        (0, 0, 0) if outcome.unsearched == Unsearched::default() => {
+            "nothing that could be torn was seen".to_owned()
+        }
+        (0, 0, _) => "no violation found".to_owned(),
+        (0, _, _) => format!("{stuck}, and no torn block, found"),
+        (_, 0, _) => format!("{torn} found"),
+        _ => format!("{torn} and {stuck} found"),
+    }
+}
+
+/// Predicted, not reached: a list of its own, never mixed with what happened.
+fn unreached(outcome: &Outcome, check: &Check, console: &mut Console) -> Result<()> {
+    let most = if check.volume == Volume::Verbose { usize::MAX } else { MOST_NAMED };
+    let all = &outcome.unreached;
+    for (key, why) in all.iter().take(most) {
+        console.say(&format!(
+            "  not reached: {} ({}, {}): {}\n",
+            plain(&key.block),
+            plain(&key.field),
+            key.shape.letters(),
+            plain(&why_unreached(why))
+        ))?;
+    }
+    match all.len().saturating_sub(most) {
+        0 => Ok(()),
+        rest => {
+            console.say(&format!("  and {} more (--verbose, or the report)\n", number(rest as u64)))
+        }
+    }
+}
+
+/// What nobody looked at.
+fn limits(outcome: &Outcome, console: &mut Console) -> Result<()> {
+    if outcome.threads < 2 {
+        console.say("  NOTE: only one thread ever ran: there is nothing to tear\n")?;
+    }
+    if outcome.deadlocks > 0 {
+        let runs = count(outcome.deadlocks.into(), "run");
+        console.say(&format!("  DEADLOCK: {runs} ended with threads that wait for ever\n"))?;
+    }
+    if outcome.timed_out > 0 {
+        console.say(&format!(
+            "  NOTE: {} did not end in time and {} stopped (--run-time)\n",
+            count(outcome.timed_out.into(), "run"),
+            if outcome.timed_out == 1 { "was" } else { "were" }
+        ))?;
+    }
+    if outcome.bodies > 0 {
+        console.say(&format!(
+            "  {} passed over: nobody means the whole body of a thread to be atomic\n",
+            count(outcome.bodies, "candidate")
+        ))?;
+    }
+    if outcome.left_out > 0 {
+        console.say(&format!(
+            "  NOTE: {} behind the first of each run were not looked at (--events)\n",
+            count(outcome.left_out, "event")
+        ))?;
+    }
+    for words in unsearched(outcome) {
+        console.say(&format!("  NOTE: {words}\n"))?;
+    }
+    for words in outcome.unseen.iter().take(MOST_NAMED) {
+        console.say(&format!("  NOTE: {}\n", plain(words)))?;
+    }
+    Ok(())
+}

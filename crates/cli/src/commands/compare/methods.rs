@@ -1,0 +1,68 @@
+//! The ways to look for violations, by name.
+
+use untorn_explore::{Judge, Planning, Strategy, Undirected};
+
+use super::args::StrategyName;
+use crate::exit::{Failure, Result};
+
+/// What a method is called in the table.
+pub fn word(name: StrategyName) -> &'static str {
+    match name {
+        StrategyName::Random => "random",
+        StrategyName::Pct => "PCT",
+        StrategyName::Pos => "POS",
+        StrategyName::Atomfuzzer => "AtomFuzzer",
+        StrategyName::Adversarial => "adversarial",
+        StrategyName::Penelope => "PENELOPE mode",
+        StrategyName::Planning => "planning mode",
+        StrategyName::Velodrome => "Velodrome",
+        StrategyName::Doublechecker => "DoubleChecker",
+        StrategyName::Atomchase => "AtomChase",
+    }
+}
+
+/// What one method does.
+pub fn strategy(name: StrategyName) -> Strategy {
+    let undirected = |policy, judge| Strategy::Undirected { policies: vec![policy], judge };
+    match name {
+        StrategyName::Random => undirected(Undirected::Random, Judge::Instances),
+        StrategyName::Pct => undirected(Undirected::Pct, Judge::Instances),
+        StrategyName::Pos => undirected(Undirected::Pos, Judge::Instances),
+        StrategyName::Atomfuzzer => undirected(Undirected::AtomFuzzer, Judge::Instances),
+        StrategyName::Adversarial => undirected(Undirected::Adversarial, Judge::Instances),
+        StrategyName::Penelope => Strategy::PlansOnce(Planning::Locks),
+        StrategyName::Planning => Strategy::PlansOnce(Planning::Precise),
+        StrategyName::Velodrome => undirected(Undirected::Random, Judge::Velodrome),
+        StrategyName::Doublechecker => undirected(Undirected::Random, Judge::TwoPass),
+        StrategyName::Atomchase => Strategy::Loop,
+    }
+}
+
+/// What several names mean together: policies take turns; other methods stand alone.
+pub fn together(names: &[StrategyName]) -> Result<Strategy> {
+    match names {
+        [] => return Ok(Strategy::Loop),
+        [one] => return Ok(strategy(*one)),
+        _ => {}
+    }
+    let mut all = Vec::new();
+    for &name in names {
+        match strategy(name) {
+            Strategy::Undirected { policies, judge: Judge::Instances } => {
+                all.extend(
+                    policies.into_iter().filter(|policy| !all.contains(policy)).collect::<Vec<_>>(),
+                );
+            }
+            _ => {
+                return Err(Failure::input(format!(
+                    "{} cannot be combined with other methods in --with",
+                    word(name)
+                ))
+                .way_out(
+                    "random, pct, pos, atomfuzzer and adversarial can; `untorn compare` runs all",
+                ));
+            }
+        }
+    }
+    Ok(Strategy::Undirected { policies: all, judge: Judge::Instances })
+}

@@ -1,0 +1,98 @@
+//! `untorn doctor`: runs a program once and tells what of it can be seen, and what cannot.
+
+pub mod args;
+pub mod config;
+
+use std::fmt::Write;
+use std::path::Path;
+
+use serde_json::Value;
+use untorn_jvm::config::{Config, ScopeConfig};
+use untorn_jvm::java_home::release_of;
+use untorn_jvm::launch::{Launch, Start, find_program};
+use untorn_report::words::count;
+
+use crate::commands::check::runner::unseen;
+use crate::commands::record::agent_config;
+use crate::commands::record::config::Record;
+use crate::console::Console;
+use crate::exit::{Exit, Result};
+use crate::reading::{LastMeta, last_meta};
+use crate::run::{self, Run, Surroundings};
+use config::Doctor;
+
+pub fn run(doctor: &Doctor) -> Result<Exit> {
+    let launch = Launch::prepare().map_err(|error| run::refused(&error))?;
+    // The files of the launch are removed with it, and this trace with them.
+    let out = launch.write("doctor.utr", &[]).map_err(|error| run::refused(&error))?;
+    let record = Record {
+        out,
+        policy: "run-to-block".to_owned(),
+        seed: 0,
+        quantum: 1_000_000,
+        plan: None,
+        marks: None,
+        scope: ScopeConfig::default(),
+        patience_ms: 200,
+        pin: true,
+        quiet: true,
+        program: doctor.program.clone(),
+    };
+    let surroundings = Surroundings::at(None);
+    let config: Config = agent_config(&record, &surroundings, &launch);
+    let start = record.program.start(&config);
+    let done = run::run(&launch, &start, &surroundings)?;
+    let meta = last_meta(&config.trace);
+    let report = match &meta {
+        Ok(meta) => tell(&start, meta, &done),
+        Err(error) => format!("agent    attached, but left no trace: {error}\n"),
+    };
+    Console::plain().put(&report)?;
+    let sound = meta.is_ok() && done.fault.is_none();
+    Ok(if sound { Exit::Clean } else { Exit::CouldNotRun })
+}
+
+fn tell(start: &Start<'_>, meta: &LastMeta, done: &Run) -> String {
+    let get = |name: &str| meta.meta.other.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let mut out = String::new();
+    let mut line = |head: &str, text: String| {
+        let _ = writeln!(out, "{head:<9}{text}");
+    };
+    // Which one a script takes, we do not know.
+    if !start.is_indirect_launch() {
+        line("java", version(&start.words[0]));
+    }
+    line("agent", done.fault.clone().unwrap_or_else(|| "attached".to_owned()));
+    line("program", format!("ended with {}", run::describe(done.ended)));
+    line("seen", format!("{} of {}", count(meta.events, "event"), count(meta.threads, "thread")));
+    let (methods, classes) = (get("application_methods"), get("application_classes"));
+    let own = format!("{} in {}", count(methods, "method"), count(classes, "class"));
+    line("", format!("{own} of the application, {} of the JDK", get("library_classes")));
+    let mut hidden = unseen(&meta.meta.other);
+    for (name, what) in [
+        ("stolen", "threads blocked where nobody sees it (files, sockets)"),
+        ("contended", "threads blocked on monitors of code that is not recorded"),
+        ("elements_left_out", "elements of large copied arrays"),
+    ] {
+        if get(name) > 0 {
+            hidden.push(format!("{what}: {}", get(name)));
+        }
+    }
+    hidden.extend(done.notes.iter().cloned());
+    if hidden.is_empty() {
+        hidden.push("nothing that is known to us".to_owned());
+    }
+    for (nth, words) in hidden.into_iter().enumerate() {
+        line(if nth == 0 { "not seen" } else { "" }, words);
+    }
+    out
+}
+
+/// The release of Java, as its installation says.
+fn version(java: &str) -> String {
+    let program = find_program(java).unwrap_or_else(|| Path::new(java).to_owned());
+    match release_of(&program) {
+        Some(release) => format!("{release}, {}", program.display()),
+        None => format!("of unknown release, {}", program.display()),
+    }
+}

@@ -1,0 +1,39 @@
+//! `untorn explain`: one finding in plain words.
+
+pub mod args;
+pub mod config;
+
+use untorn_report::explain;
+use untorn_report::words::count;
+
+use crate::console::{Console, Volume};
+use crate::exit::{Exit, Failure, Result};
+use crate::reports;
+use config::Explain;
+
+pub fn run(config: &Explain) -> Result<Exit> {
+    let report = reports::read(&config.file)?;
+    let numbers: Vec<u32> = report.findings().map(|finding| finding.number).collect();
+    let fail = |text: String| Failure::input(format!("{}: {text}", config.file.display()));
+    let number = match (config.number, numbers.as_slice()) {
+        (Some(number), _) => number,
+        (None, [only]) => *only,
+        (None, all) => {
+            return Err(fail(format!(
+                "it has {}: which one?",
+                count(all.len() as u64, "violation")
+            ))
+            .way_out(format!("untorn explain {} NUMBER", config.file.display())));
+        }
+    };
+    let found = report.findings().find(|finding| finding.number == number).ok_or_else(|| {
+        fail(format!(
+            "it has no violation {number}, only {}",
+            count(numbers.len() as u64, "violation")
+        ))
+    })?;
+    let mut console = Console::new(config.color, Volume::Normal);
+    let text = explain::render(found, report.check.as_ref(), &console.look);
+    console.put(&text)?;
+    Ok(Exit::Clean)
+}

@@ -1,0 +1,270 @@
+//! Decides all candidates, on as many threads as wanted. The outcome does not depend on how many.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use untorn_predict::avfilter::AvFilter;
+use untorn_predict::candidates::PairCandidate;
+use untorn_predict::closure::Outline;
+use untorn_predict::lock_valid::{LockValid, Verdict};
+use untorn_predict::planner::{Planner, PlannerBudget};
+use untorn_predict::precise::{Decision, Precise};
+use untorn_predict::sat::Budget;
+use untorn_predict::simulation::{Knowledge, Simulation};
+use untorn_predict::{Answer, At, Engine, Facts, Goal, History, Plan, Schedule, Strength, Why};
+use untorn_report::words::number;
+use untorn_testkit::plans::check_plan;
+use untorn_trace::{EventIdx, Tables, VarId};
+
+use super::args::EngineName;
+
+use super::config::{Method, Predict, Sure};
+use super::subject::Subject;
+use crate::console::StatusLine;
+use crate::exit::{Failure, Result};
+
+/// What all deciders share.
+pub struct Setting<'a, 'h> {
+    pub config: &'a Predict,
+    pub facts: &'a Facts<'h>,
+    pub knowledge: &'a Knowledge,
+}
+
+/// What became of a candidate.
+pub enum Decided {
+    Feasible {
+        goal: Goal,
+        /// An event that follows: see [`PairCandidate::early`].
+        pending: Option<At>,
+        draft: Draft,
+        sure: Sure,
+    },
+    /// None of the instances tried has a plan, not even a lock-valid one.
+    Infeasible,
+    /// At least one instance is open.
+    Undecided,
+}
+
+/// A plan that is not written down yet.
+pub enum Draft {
+    Schedule(Schedule),
+    Outline(Outline),
+    Plan(Plan),
+}
+
+impl Draft {
+    fn plan(&self, history: &History) -> Plan {
+        match self {
+            Self::Schedule(schedule) => schedule.plan(),
+            Self::Outline(outline) => outline.plan(history),
+            Self::Plan(plan) => plan.clone(),
+        }
+    }
+}
+
+/// An engine of any kind, and what its yes means.
+struct Decider<'a, 'h> {
+    history: &'h History,
+    sure: Sure,
+    engine: EngineOf<'a, 'h>,
+}
+
+enum EngineOf<'a, 'h> {
+    Locks(LockValid<'a, 'h>),
+    AvFilter(AvFilter<'a, 'h>),
+    Simulation(Box<(LockValid<'a, 'h>, Simulation<'a, 'h>)>),
+    Precise(Box<Precise<'h>>),
+    Planner(Box<Planner<'h>>),
+}
+
+impl<'a, 'h> Decider<'a, 'h> {
+    fn new(setting: &Setting<'a, 'h>, sure: Sure) -> Self {
+        let facts = setting.facts;
+        let planner = setting.config.engine == EngineName::Planner;
+        let precise = |strength| {
+            if planner {
+                let planner = Planner::new(facts.history, strength, PlannerBudget::default());
+                return EngineOf::Planner(Box::new(planner));
+            }
+            let budget = Budget { decisions: setting.config.budget, ..Budget::default() };
+            EngineOf::Precise(Box::new(Precise::new(facts.history, strength, budget)))
+        };
+        let engine = match sure {
+            Sure::Locks => EngineOf::Locks(LockValid::new(facts)),
+            Sure::AvFilter(reading) => EngineOf::AvFilter(AvFilter::new(facts, reading)),
+            Sure::Simulated => {
+                let simulation = Simulation::new(facts, setting.knowledge);
+                EngineOf::Simulation(Box::new((LockValid::new(facts), simulation)))
+            }
+            Sure::Source => precise(Strength::Under),
+            Sure::Value => precise(Strength::Precise),
+        };
+        Self { history: facts.history, sure, engine }
+    }
+
+    fn goal(&mut self, goal: &Goal) -> std::result::Result<Draft, Option<Why>> {
+        let verdict = match &mut self.engine {
+            EngineOf::Locks(engine) => engine.verdict(goal),
+            EngineOf::AvFilter(engine) => engine.verdict(goal),
+            EngineOf::Simulation(engines) => match engines.1.schedule(goal) {
+                Some(schedule) => Verdict::Feasible(schedule),
+                None => match engines.0.verdict(goal) {
+                    Verdict::Infeasible => Verdict::Infeasible,
+                    _ => Verdict::Undecided(Why::Incomplete),
+                },
+            },
+            EngineOf::Planner(engine) => {
+                return match engine.decide(goal) {
+                    Answer::Feasible(plan) => Ok(Draft::Plan(plan)),
+                    Answer::Infeasible => Err(None),
+                    Answer::Undecided(why) => Err(Some(why)),
+                };
+            }
+            EngineOf::Precise(engine) => {
+                return match engine.judge(goal) {
+                    Decision::Feasible(outline) => Ok(Draft::Outline(outline)),
+                    Decision::Infeasible => Err(None),
+                    Decision::Undecided(why) => Err(Some(why)),
+                };
+            }
+        };
+        match verdict {
+            Verdict::Feasible(schedule) => Ok(Draft::Schedule(schedule)),
+            Verdict::Infeasible => Err(None),
+            Verdict::Undecided(why) => Err(Some(why)),
+        }
+    }
+
+    /// Tries the instances of a candidate until one can happen.
+    fn subject(&mut self, subject: &Subject) -> Decided {
+        let mut open = false;
+        for goal in subject.goals() {
+            match self.goal(goal) {
+                Ok(draft) => {
+                    let (goal, pending, sure) = (goal.clone(), None, self.sure);
+                    return Decided::Feasible { goal, pending, draft, sure };
+                }
+                Err(why) => open |= why.is_some(),
+            }
+        }
+        if let Subject::Pair(pair) = subject
+            && self.is_about_values()
+            && let Some(found) = pair.goals.iter().find_map(|goal| self.early(goal))
+        {
+            return found;
+        }
+        if open { Decided::Undecided } else { Decided::Infeasible }
+    }
+
+    /// Whether a yes means that threads see what they saw.
+    fn is_about_values(&self) -> bool {
+        matches!(self.sure, Sure::Value | Sure::Source)
+    }
+
+    fn early(&mut self, goal: &Goal) -> Option<Decided> {
+        let (goal, pending) = PairCandidate::early(goal)?;
+        let draft = self.goal(&goal).ok()?;
+        let (plan, sure) = (draft.plan(self.history), self.sure);
+        PairCandidate::is_pending(self.history, &plan, pending).then(|| {
+            let (pending, draft) = (Some(pending), Draft::Plan(plan));
+            Decided::Feasible { goal, pending, draft, sure }
+        })
+    }
+}
+
+/// Asks one after the other until one says yes. The last is the most permissive, so its no, and its
+/// doubt, is that of all.
+fn ask(deciders: &mut [Decider<'_, '_>], method: Method, subject: &Subject) -> Decided {
+    let mut last = Decided::Undecided;
+    for decider in deciders {
+        if method == Method::Surest && !subject.ways().contains(&decider.sure) {
+            continue;
+        }
+        last = decider.subject(subject);
+        if matches!(last, Decided::Feasible { .. }) {
+            break;
+        }
+    }
+    last
+}
+
+/// How many candidates a thread takes at a time.
+const SHARE: usize = 16;
+
+/// Decides all candidates; the answers are in their order.
+pub fn all(setting: &Setting<'_, '_>, subjects: &[Subject]) -> Vec<Decided> {
+    let next = AtomicUsize::new(0);
+    let answers: Mutex<Vec<(usize, Vec<Decided>)>> = Mutex::new(Vec::new());
+    let work = || {
+        let sures: &[Sure] = match &setting.config.method {
+            Method::Surest => &[Sure::Value, Sure::Simulated, Sure::Locks],
+            Method::Only(sure) => std::slice::from_ref(sure),
+        };
+        let mut deciders: Vec<_> = sures.iter().map(|&sure| Decider::new(setting, sure)).collect();
+        loop {
+            let from = next.fetch_add(SHARE, Ordering::Relaxed);
+            let Some(share) = subjects.get(from..) else { return };
+            if share.is_empty() {
+                return;
+            }
+            let share = &share[..share.len().min(SHARE)];
+            let method = setting.config.method;
+            let decided = share.iter().map(|one| ask(&mut deciders, method, one)).collect();
+            answers.lock().unwrap_or_else(|poison| poison.into_inner()).push((from, decided));
+        }
+    };
+    let jobs = setting.config.jobs.min(subjects.len().div_ceil(SHARE)).max(1);
+    std::thread::scope(|scope| {
+        let helpers: Vec<_> = (1..jobs).map(|_| scope.spawn(work)).collect();
+        let own = scope.spawn(work);
+        let mut status = StatusLine::new();
+        while !own.is_finished() || helpers.iter().any(|helper| !helper.is_finished()) {
+            if status.is_due() {
+                let done = next.load(Ordering::Relaxed).min(subjects.len());
+                let (done, all) = (number(done as u64), number(subjects.len() as u64));
+                status.show(&format!("deciding: {done} of {all} candidates"));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        status.clear();
+    });
+    let mut answers = answers.into_inner().unwrap_or_else(|poison| poison.into_inner());
+    answers.sort_by_key(|(from, _)| *from);
+    answers.into_iter().flat_map(|(_, decided)| decided).collect()
+}
+
+/// A candidate that can happen, how, and how sure that is.
+pub struct Chosen<'a> {
+    pub subject: &'a Subject,
+    pub goal: &'a Goal,
+    pub pending: Option<At>,
+    pub draft: &'a Draft,
+    pub sure: Sure,
+}
+
+/// Writes the plans down and shows each to the validator, which shares nothing with the engines.
+pub fn checked_plans(
+    setting: &Setting<'_, '_>,
+    chosen: &[Chosen<'_>],
+    tables: &Tables,
+) -> Result<Vec<Plan>> {
+    let history = setting.facts.history;
+    let initial = |var: VarId| tables.var_facts(var).initial;
+    let mut plans = Vec::with_capacity(chosen.len());
+    for Chosen { goal, draft, sure, .. } in chosen {
+        let plan = draft.plan(history);
+        let steps: Vec<EventIdx> = plan.steps.iter().map(|&at| at.into()).collect();
+        let wanted: Vec<EventIdx> = goal.events.iter().map(|&at| at.into()).collect();
+        // What happened after the last event of the plan has no say in it.
+        let end = plan.steps.iter().map(|at| at.index() + 1).max().unwrap_or(0);
+        let events = &history.events()[..end];
+        check_plan(events, &initial, &wanted, &steps, sure.rule()).map_err(|fault| {
+            let what = format!("a plan for events {wanted:?} is none: {fault:?}");
+            Failure::run(what)
+                .way_out("this is a bug in Untorn: please report it together with the trace")
+        })?;
+        plans.push(plan);
+    }
+    Ok(plans)
+}

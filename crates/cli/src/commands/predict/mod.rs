@@ -1,0 +1,157 @@
+//! `untorn predict`: what could be torn if the threads of a recorded run were scheduled otherwise.
+
+pub mod args;
+pub mod config;
+mod decide;
+mod plans;
+mod report;
+mod show;
+mod subject;
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use untorn_predict::candidates::{self, Found, Limits, Objects};
+use untorn_predict::simulation::Knowledge;
+use untorn_predict::{BlockId, Facts, History, Origin};
+use untorn_serializability::block_filter::BlockFilter;
+use untorn_trace::{Event, Tables, ValueKind, VarId};
+
+use crate::console::{Console, Volume};
+use crate::exit::{Exit, Failure, Result};
+use crate::files::write_text;
+use crate::reading::{Manner, Reading, read};
+
+use config::{Patterns, Predict};
+use decide::{Chosen, Decided, Setting};
+use report::{Prediction, Predictions, Tally};
+use subject::Subject;
+
+pub fn run(config: &Predict) -> Result<Exit> {
+    let start = Instant::now();
+    let mut console = Console::new(config.color, config.volume);
+    let (reading, events) = load(config)?;
+    let tables = reading.tables();
+    let blocks = events.iter().filter(|event| is_block(event, config)).count() as u64;
+    let history = History::new(events, tables)
+        .map_err(|error| Failure::input(format!("{error}, {}", config.input.name())))?;
+    let facts = Facts::new(&history);
+    let (found, subjects, all) = subjects(&facts, config, tables);
+    let knowledge = knowledge(&history, tables);
+    let setting = Setting { config, facts: &facts, knowledge: &knowledge };
+    let decided = decide::all(&setting, &subjects);
+    let predictions = predictions(&setting, &found, subjects, &decided, tables)?;
+    show::show(&predictions, &reading, &history, config, start.elapsed(), &mut console)?;
+    if let Some(folder) = &config.plans {
+        plans::write(folder, &predictions, &history, tables, &mut console)?;
+    }
+    if let Some(export) = &config.export {
+        plans::export(export, &predictions, &history, &mut console)?;
+    }
+    if let Some(path) = &config.json {
+        write_text(path, &predictions.json(&config.input.name(), &history, tables), &mut console)?;
+    }
+    if !all {
+        console.warn("the pattern has more instances than were looked at");
+    }
+    if blocks == 0 && matches!(config.patterns, Patterns::Torn(_)) {
+        // A prediction about nothing must not look like a pass.
+        console.warn(&format!(
+            "nothing to predict: the trace has no blocks that count, {}",
+            config.input.name()
+        ));
+        return Ok(Exit::BadInput);
+    }
+    let any = predictions.tally.feasible() > 0;
+    Ok(if any { Exit::Violations } else { Exit::Clean })
+}
+
+fn load(config: &Predict) -> Result<(Reading, Vec<Event>)> {
+    let mut events = Vec::new();
+    let quiet = config.volume == Volume::Quiet;
+    let manner = Manner { blocks: &config.blocks, progress: "reading", quiet };
+    let reading = read(&config.input, manner, &mut |_, batch| {
+        events.extend_from_slice(batch);
+        ControlFlow::Continue(())
+    })?;
+    Ok((reading, events))
+}
+
+fn is_block(event: &Event, config: &Predict) -> bool {
+    match event.op {
+        untorn_trace::Op::Begin { .. } => true,
+        untorn_trace::Op::Call { .. } => config.sources == candidates::Sources::All,
+        _ => false,
+    }
+}
+
+/// What to ask about, and whether that is all there is.
+fn subjects(facts: &Facts<'_>, config: &Predict, tables: &Tables) -> (Found, Vec<Subject>, bool) {
+    let patterns = match &config.patterns {
+        Patterns::Torn(patterns) => patterns,
+        Patterns::Events(patterns) => {
+            let (subjects, all) = subject::of_patterns(patterns, facts.history, tables);
+            return (Found::default(), subjects, all);
+        }
+    };
+    let objects = if patterns.is_empty() { Objects::by_name(tables) } else { Objects::default() };
+    let mut found = candidates::find_in(facts, config.sources, Limits::default(), &objects);
+    // Declared blocks were chosen while reading.
+    let filter = BlockFilter::new(&config.blocks.atomic, &config.blocks.not_atomic);
+    let counts = |block: BlockId, origin: Origin| {
+        let label = facts.history.block(block).label;
+        origin == Origin::Declared || filter.matches(tables.labels.get(label).unwrap_or(""))
+    };
+    let wanted = |pattern| patterns.is_empty() || patterns.contains(&pattern);
+    let ones = std::mem::take(&mut found.candidates).into_iter();
+    let ones = ones.filter(|one| wanted(one.pattern) && counts(one.block, one.origin));
+    let pairs = std::mem::take(&mut found.pairs).into_iter();
+    let pairs = pairs.filter(|pair| counts(pair.block, pair.origin));
+    let subjects = ones.map(Subject::One).chain(pairs.map(Subject::Pair)).collect();
+    (found, subjects, true)
+}
+
+/// Which variables steer a thread that reads another value: references lead to other objects, and
+/// what is an element of an array was found by an index.
+fn knowledge(history: &History, tables: &Tables) -> Knowledge {
+    let vars = || (0..history.var_count()).map(VarId::from_index);
+    let is_element = |var: VarId| tables.vars.get(var).is_some_and(|name| name.ends_with(']'));
+    Knowledge {
+        steers: vars().map(|var| tables.var_facts(var).kind == ValueKind::Ref).collect(),
+        elements: vars().map(is_element).collect(),
+        ..Knowledge::of(history)
+    }
+}
+
+/// The predictions to report, each with a plan that the independent validator accepted.
+fn predictions(
+    setting: &Setting<'_, '_>,
+    found: &Found,
+    subjects: Vec<Subject>,
+    decided: &[Decided],
+    tables: &Tables,
+) -> Result<Predictions> {
+    let tally = Tally::of(found, &subjects, decided);
+    let mut chosen: Vec<Chosen<'_>> = subjects
+        .iter()
+        .zip(decided)
+        .filter_map(|(subject, decided)| match decided {
+            Decided::Feasible { goal, pending, draft, sure } => {
+                Some(Chosen { subject, goal, pending: *pending, draft, sure: *sure })
+            }
+            _ => None,
+        })
+        .collect();
+    // What may be a false alarm comes last; otherwise the order of the candidates stays.
+    chosen.sort_by_key(|chosen| !chosen.subject.is_sure(chosen.sure));
+    chosen.truncate(setting.config.limit);
+    let plans = decide::checked_plans(setting, &chosen, tables)?;
+    let list = chosen.into_iter().zip(plans).map(|(chosen, plan)| Prediction {
+        subject: chosen.subject.clone(),
+        goal: chosen.goal.clone(),
+        pending: chosen.pending,
+        sure: chosen.sure,
+        plan,
+    });
+    Ok(Predictions { tally, list: list.collect() })
+}

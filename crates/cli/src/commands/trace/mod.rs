@@ -1,0 +1,40 @@
+//! `untorn trace …`: commands about traces themselves.
+
+pub mod args;
+pub mod config;
+mod convert;
+mod info;
+mod validate;
+
+use untorn_report::words::count;
+use untorn_trace::Source;
+
+use crate::console::Console;
+use crate::exit::{Exit, Result};
+use crate::files::Input;
+use config::TraceTask;
+
+pub fn run(task: &TraceTask) -> Result<Exit> {
+    let mut console = Console::plain();
+    match task {
+        TraceTask::Info(input) => info::run(input, &mut console),
+        TraceTask::Validate(input) => validate::run(input, &mut console),
+        TraceTask::Copy { input, output, range } => {
+            convert::copy_part(input, output, range.clone(), &console)
+        }
+        TraceTask::Generate { spec, output } => convert::generate(*spec, output, &console),
+    }
+}
+
+/// Says what was lost on the way in.
+fn confess(input: &Input, source: &dyn Source, console: &Console) {
+    let notes = source.notes();
+    if let Some(cut) = &notes.cut {
+        console.warn(&format!("the trace is cut short: {cut}, {}", input.name()));
+    }
+    if notes.skipped > 0 {
+        let first = notes.first_skipped.first().map_or("", String::as_str);
+        let what = count(notes.skipped, "malformed line");
+        console.warn(&format!("{what} passed over, the first: {first}, {}", input.name()));
+    }
+}

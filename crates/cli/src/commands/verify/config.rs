@@ -1,0 +1,64 @@
+//! What `untorn verify` is to do.
+
+use std::path::PathBuf;
+
+use untorn_explore::Options;
+use untorn_jvm::jvm_selection::JvmSelector;
+
+use super::args::VerifyArgs;
+use crate::config::{duration, initial_seed};
+use crate::console::{Color, Volume};
+use crate::exit::Result;
+use crate::program::Program;
+
+#[derive(Debug)]
+pub struct Verify {
+    pub report: PathBuf,
+    /// Which violation of the report; may be missing if there is only one.
+    pub number: Option<u32>,
+    pub program: ProgramChoice,
+    /// But for what the report says.
+    pub options: Options,
+    pub out: PathBuf,
+    pub color: Color,
+    pub volume: Volume,
+}
+
+/// Which program is run.
+#[derive(Debug)]
+pub enum ProgramChoice {
+    Named(Program),
+    /// That of the report; another one of its JVMs may be meant.
+    OfReport(JvmSelector),
+}
+
+impl Verify {
+    pub fn new(args: VerifyArgs) -> Result<Self> {
+        let is_named = !args.program.command.is_empty() || args.program.junit.is_some();
+        let program = if is_named {
+            ProgramChoice::Named(Program::new(args.program)?)
+        } else {
+            let (main, test) = (args.program.main, args.program.test);
+            ProgramChoice::OfReport(JvmSelector { main, test })
+        };
+        let mut options = Options {
+            time: duration(&args.time)?,
+            runs: args.runs.max(1),
+            per_candidate: args.per_candidate,
+            explore: args.explore,
+            jobs: args.jobs.max(1),
+            minimise: 0,
+            ..Options::default()
+        };
+        initial_seed(&mut options, args.seed);
+        Ok(Self {
+            report: args.report,
+            number: args.number,
+            program,
+            options,
+            out: args.out,
+            color: args.output.color(),
+            volume: args.output.volume(false),
+        })
+    }
+}

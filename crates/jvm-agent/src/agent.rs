@@ -5,10 +5,11 @@ mod calls;
 mod names;
 
 use std::ffi::{CStr, c_char, c_void};
+use std::fs::File;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use jvmti_bindings::sys::jni::{
     JNI_ERR, JNI_OK, JNIEnv, JavaVM, jclass, jint, jmethodID, jobject, jthread,
@@ -16,13 +17,11 @@ use jvmti_bindings::sys::jni::{
 use jvmti_bindings::sys::jvmti::{self as sys, jvmtiCapabilities, jvmtiEnv, jvmtiEventCallbacks};
 use untorn_jvm_protocol::config::{Config, ConfigError};
 use untorn_jvm_protocol::jvm_selection::SELECT;
-use untorn_schedule::{
-    Marks, Mode, Nanos, Options, Plan, PolicyKind, Schedule, Scheduler, Tokens, Wants,
-};
+use untorn_runtime::{Control, Input, Recorder, Settings, ThreadNames, current_processor};
+use untorn_schedule::{Marks, Mode, Nanos, Options, Plan, PolicyKind, Schedule, Scheduler, Wants};
 
-use crate::buffers::Buffers;
-use crate::control::{Control, Core};
-use crate::input::Input;
+use crate::convert::Converter;
+use crate::host::JvmHost;
 use crate::instrument::Rewriter;
 use crate::jni::Jni;
 use crate::jvm_selection::{self, take_config};
@@ -31,7 +30,6 @@ use crate::locks::LockWords;
 use crate::natives::Originals;
 use crate::plans::PlanSites;
 use crate::probe::Probe;
-use crate::recorder::Recorder;
 use crate::scope::{Depth, Origin, Scope};
 use crate::watchdog;
 use crate::weak_refs;
@@ -72,7 +70,8 @@ static AGENT: OnceLock<Agent> = OnceLock::new();
 
 #[derive(Debug)]
 pub(crate) struct Agent {
-    pub(crate) control: Control,
+    pub(crate) control: Control<JvmHost>,
+    pub(crate) originals: Originals,
     pub(crate) rewriter: Arc<Rewriter>,
     pub(crate) config: Config,
     pub(crate) input: Arc<Input>,
@@ -80,6 +79,10 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
+    pub(crate) fn host(&self) -> &JvmHost {
+        self.control.host()
+    }
+
     pub(crate) fn vm(&self) -> Option<*mut JavaVM> {
         (!self.vm.0.is_null()).then_some(self.vm.0)
     }
@@ -115,7 +118,7 @@ enum LoadError {
     #[error("cannot reserve address space for the table of monitors")]
     NoSpace,
     #[error("cannot write the trace: {0}")]
-    Trace(#[from] std::io::Error),
+    Trace(#[from] io::Error),
     #[error("cannot read the schedule: {0}")]
     Schedule(String),
     #[error("the plan: {0}")]
@@ -134,7 +137,6 @@ pub unsafe extern "system" fn Agent_OnLoad(
     options: *mut c_char,
     _reserved: *mut c_void,
 ) -> jint {
-    crate::memory::keep_apart();
     // SAFETY: the JVM passes a NUL-terminated text, or null.
     let options = (!options.is_null()).then(|| unsafe { CStr::from_ptr(options) });
     // SAFETY: the JVM passes itself.
@@ -188,33 +190,42 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
     let rewriter = Arc::new(Rewriter::new(Scope::new(&config.scope), asked));
     let mut scheduler = scheduler(&config, plan)?;
     scheduler.mark(&marks);
-    let buffers = Arc::new(Buffers::default());
-    let thread_names = Arc::new(Mutex::default());
-    let names = Arc::clone(&thread_names);
+    let thread_names = Arc::new(ThreadNames::default());
     let input = Arc::new(Input::new(config.input.as_deref())?);
-    let recorder = Recorder::start(&config, Arc::clone(&rewriter), &buffers, names, &input)?;
-    let control = Control {
-        core: Mutex::new(Core::new(scheduler, buffers.empty())),
-        tokens: Tokens::new(),
-        locks: LockWords::new().ok_or(LoadError::NoSpace)?,
-        buffers,
-        thread_names,
+    let recorder = Arc::new(Recorder::new(Arc::clone(&input)));
+    let mut converter = Converter::new(Arc::clone(&rewriter), Arc::clone(&thread_names));
+    converter.tables.meta = config.meta.clone();
+    start_writer(File::create(&config.trace)?, converter, &recorder)?;
+    let host = JvmHost {
         jvmti,
         probe: OnceLock::new(),
-        originals: Originals::default(),
-        recorder,
+        locks: LockWords::new().ok_or(LoadError::NoSpace)?,
+    };
+    let settings = Settings {
         progress: config.progress.clone(),
         replaying: config.replay.is_some(),
         asks_policy: wants != Wants::Nothing,
-        on: AtomicBool::new(false),
-        processor: OnceLock::new(),
+        processor: if config.pin { current_processor() } else { None },
+        exit: end_process,
     };
-    let processor = if config.pin { watchdog::current_processor() } else { None };
-    let _ = control.processor.set(processor);
-    control.recorder.write_progress(&config.progress, 0, 0);
-    let _ = AGENT.set(Agent { control, rewriter, config, input, vm: watchdog::Vm(vm) });
+    let control = Control::new(host, scheduler, recorder, thread_names, settings);
+    control.report();
+    let (originals, vm) = (Originals::default(), watchdog::Vm(vm));
+    let _ = AGENT.set(Agent { control, originals, rewriter, config, input, vm });
     ask_for_events(jvmti)?;
     Ok(())
+}
+
+fn start_writer(file: File, converter: Converter, recorder: &Arc<Recorder>) -> io::Result<()> {
+    let recorder = Arc::clone(recorder);
+    let body = move || recorder.write_all(file, converter);
+    std::thread::Builder::new().name("untorn writer".to_owned()).spawn(body)?;
+    Ok(())
+}
+
+fn end_process(code: i32) {
+    // SAFETY: ends the process at once.
+    unsafe { libc::_exit(code) }
 }
 
 /// Which events the policy hears of before they happen: none while a plan decides. In a replay, those that it heard
@@ -315,11 +326,11 @@ fn callback(env: *mut JNIEnv, body: impl FnOnce(&'static Agent, Jni)) {
 /// Before any Java code runs: the classes of the probes must exist from the first instruction on.
 unsafe extern "system" fn vm_start(_: *mut jvmtiEnv, env: *mut JNIEnv) {
     callback(env, |agent, jni| {
-        let release = agent.control.jvmti.release();
+        let release = agent.host().jvmti.release();
         let refused =
             |(name, bytes)| jni.define_boot_class(name, &names::as_of(release, bytes)).is_none();
         if JAVA_HALF.into_iter().any(refused) {
-            agent.control.recorder.fault("the JVM refused the classes of the probes");
+            agent.control.recorder().fault("the JVM refused the classes of the probes");
         }
     });
 }
@@ -331,17 +342,17 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _thread: j
             let init = jni.static_method(class, c"setUp", c"()V")?;
             jni.call_static_void(class, init);
             (!jni.clear_exception()).then_some(())?;
-            agent.control.originals.find_thread_methods(jni)?;
+            agent.originals.find_thread_methods(jni)?;
             let probe = Probe::find(jni, class)?;
-            agent.control.probe.set(probe).ok()
+            agent.host().probe.set(probe).ok()
         };
         if ready().is_none() {
-            agent.control.recorder.fault("the probes cannot be set up in this JVM");
+            agent.control.recorder().fault("the probes cannot be set up in this JVM");
         }
-        let missing = agent.control.originals.missing();
+        let missing = agent.originals.missing();
         if !missing.is_empty() {
             let missing = missing.join(", ");
-            agent.control.recorder.note(format!("not under control in this JVM: {missing}"));
+            agent.control.recorder().note(format!("not under control in this JVM: {missing}"));
         }
         watchdog::start(agent);
     });
@@ -349,19 +360,19 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _thread: j
 
 unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
     callback(env, |agent, jni| {
-        agent.control.finish(Some(jni));
-        watchdog::last_word(agent);
+        agent.control.finish(jni);
+        agent.control.report();
     });
 }
 
 unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
     callback(env, |agent, jni| {
-        agent.control.started(jni, thread);
+        agent.started(jni, thread);
     });
 }
 
 unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, _thread: jthread) {
-    callback(env, |agent, jni| agent.control.ended(jni));
+    callback(env, |agent, jni| agent.ended(jni));
 }
 
 /// The launcher has the JVM give every virtual thread a thread of its own. If there are others all the same, they are
@@ -372,8 +383,8 @@ unsafe extern "system" fn virtual_thread_start(
     thread: jthread,
 ) {
     callback(env, |agent, jni| {
-        if !agent.control.started(jni, thread) {
-            agent.control.unseen_virtual_thread();
+        if !agent.started(jni, thread) {
+            agent.unseen_virtual_thread();
         }
     });
 }
@@ -381,8 +392,8 @@ unsafe extern "system" fn virtual_thread_start(
 /// Called in the thread that carried it, which goes on.
 unsafe extern "system" fn virtual_thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
     callback(env, |agent, jni| {
-        if agent.control.is_current(jni, thread) {
-            agent.control.ended(jni);
+        if agent.is_current(jni, thread) {
+            agent.ended(jni);
         }
     });
 }
@@ -393,7 +404,7 @@ unsafe extern "system" fn monitor_contended_enter(
     _thread: jthread,
     _object: jobject,
 ) {
-    callback(env, |agent, jni| agent.control.contended_enter(jni));
+    callback(env, |agent, jni| agent.contended_enter(jni));
 }
 
 unsafe extern "system" fn monitor_contended_entered(
@@ -402,7 +413,7 @@ unsafe extern "system" fn monitor_contended_entered(
     _thread: jthread,
     _object: jobject,
 ) {
-    callback(env, |agent, jni| agent.control.contended_entered(jni));
+    callback(env, |agent, jni| agent.contended_entered(jni));
 }
 
 unsafe extern "system" fn collection_start(_: *mut jvmtiEnv) {
@@ -425,9 +436,9 @@ unsafe extern "system" fn native_method_bind(
     let Some(agent) = agent() else { return };
     guarded(|| {
         // Early in the start of the JVM a name may not be known; none of ours is bound then.
-        let Ok(name) = agent.control.jvmti.method_name(method) else { return };
-        let release = agent.control.jvmti.release();
-        if let Some(replacement) = agent.control.originals.replace(&name, address, release) {
+        let Ok(name) = agent.host().jvmti.method_name(method) else { return };
+        let release = agent.host().jvmti.release();
+        if let Some(replacement) = agent.originals.replace(&name, address, release) {
             // SAFETY: the JVM passes a place for the address.
             unsafe { *new_address = replacement };
         }
@@ -464,7 +475,7 @@ unsafe extern "system" fn class_file_load(
             Some(name) => agent.rewriter.scope.depth(name, origin),
         };
         let Some(rewritten) = agent.rewriter.rewrite(bytes, depth) else { return };
-        let Ok(memory) = agent.control.jvmti.allocate(&rewritten) else { return };
+        let Ok(memory) = agent.host().jvmti.allocate(&rewritten) else { return };
         // SAFETY: the JVM passes places for both, and takes the memory over.
         unsafe {
             *new_length = rewritten.len() as jint;

@@ -10,16 +10,17 @@ mod tracked_calls;
 
 use std::fmt::Write as _;
 use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use untorn_runtime::ThreadNames;
+use untorn_runtime::buffers::{Record, special};
 use untorn_trace::event::{Access, Event, Op, Value, ValueKind};
 use untorn_trace::formats::utr::{ShapeMemo, Writer};
 use untorn_trace::ids::{LabelId, LockId, SiteId, ThreadId, VarId};
 use untorn_trace::tables::{Tables, VarFacts};
 
 use self::meaning::{Meaning, RecordKind, UNKNOWN};
-use crate::buffers::{Record, special};
 use crate::instrument::Rewriter;
 use crate::sites::CodeSite;
 use crate::vars::VarMap;
@@ -57,9 +58,9 @@ impl Default for Object {
 }
 
 pub struct Converter {
-    rewriter: Arc<Rewriter>,
+    pub(crate) rewriter: Arc<Rewriter>,
     /// Names of threads, filled in by those who start them.
-    thread_names: Arc<Mutex<Vec<String>>>,
+    thread_names: Arc<ThreadNames>,
     pub tables: Tables,
     /// By place in the code.
     meanings: Vec<Meaning>,
@@ -112,7 +113,7 @@ impl std::fmt::Debug for Converter {
 }
 
 impl Converter {
-    pub fn new(rewriter: Arc<Rewriter>, thread_names: Arc<Mutex<Vec<String>>>) -> Self {
+    pub fn new(rewriter: Arc<Rewriter>, thread_names: Arc<ThreadNames>) -> Self {
         Self {
             rewriter,
             thread_names,
@@ -170,10 +171,8 @@ impl Converter {
 
     fn know_thread(&mut self, thread: ThreadId) {
         while self.tables.threads.len() <= thread.index() {
-            let names = self.thread_names.lock().unwrap_or_else(PoisonError::into_inner);
             let next = self.tables.threads.len();
-            let name = names.get(next).cloned().unwrap_or_else(|| format!("thread {next}"));
-            drop(names);
+            let name = self.thread_names.get(next).unwrap_or_else(|| format!("thread {next}"));
             self.tables.threads.push(&name);
             self.open.push(Vec::new());
             self.calls.push(Vec::new());

@@ -17,7 +17,7 @@ use jvmti_bindings::sys::jni::{
 };
 
 use crate::agent::{agent, guarded};
-use crate::control::Blocked;
+use crate::blocking::Blocked;
 use crate::jni::Jni;
 use crate::jvmti::MethodName;
 
@@ -203,8 +203,8 @@ fn decide(
     let Some(agent) = agent() else { return };
     match guarded(|| ask(agent, jni)).unwrap_or(Blocked::NotOurs) {
         Blocked::Done => {}
-        Blocked::Interrupted => agent.control.originals.throw_interrupted(jni, message),
-        Blocked::NotOurs => original(&agent.control.originals),
+        Blocked::Interrupted => agent.originals.throw_interrupted(jni, message),
+        Blocked::NotOurs => original(&agent.originals),
     }
 }
 
@@ -222,7 +222,7 @@ macro_rules! original {
 unsafe extern "system" fn wait(env: *mut JNIEnv, object: jobject, millis: jlong) {
     decide(
         env,
-        |agent, jni| agent.control.wait(jni, object, millis),
+        |agent, jni| agent.wait(jni, object, millis),
         c"",
         |originals| original!(originals, Replaced::Wait, WithLong, env, object, millis),
     );
@@ -232,8 +232,8 @@ unsafe extern "system" fn start(env: *mut JNIEnv, thread: jobject) {
     // SAFETY: the JVM passes the environment of the current thread.
     let jni = unsafe { Jni::new(env) };
     let Some(agent) = agent() else { return };
-    let child = guarded(|| agent.control.starts(jni, thread)).flatten();
-    original!(agent.control.originals, Replaced::Start, Plain, env, thread);
+    let child = guarded(|| agent.starts(jni, thread)).flatten();
+    original!(agent.originals, Replaced::Start, Plain, env, thread);
     if let Some(child) = child
         && jni.has_exception()
     {
@@ -245,7 +245,7 @@ unsafe extern "system" fn sleep_millis(env: *mut JNIEnv, class: jobject, millis:
     let nanos = if millis < 0 { -1 } else { millis.saturating_mul(1_000_000) };
     decide(
         env,
-        |agent, jni| agent.control.sleep(jni, nanos),
+        |agent, jni| agent.sleep(jni, nanos),
         c"sleep interrupted",
         |originals| original!(originals, Replaced::SleepMillis, WithLong, env, class, millis),
     );
@@ -254,7 +254,7 @@ unsafe extern "system" fn sleep_millis(env: *mut JNIEnv, class: jobject, millis:
 unsafe extern "system" fn sleep_nanos(env: *mut JNIEnv, class: jobject, nanos: jlong) {
     decide(
         env,
-        |agent, jni| agent.control.sleep(jni, nanos),
+        |agent, jni| agent.sleep(jni, nanos),
         c"sleep interrupted",
         |originals| original!(originals, Replaced::SleepNanos, WithLong, env, class, nanos),
     );
@@ -263,7 +263,7 @@ unsafe extern "system" fn sleep_nanos(env: *mut JNIEnv, class: jobject, nanos: j
 unsafe extern "system" fn yields(env: *mut JNIEnv, class: jobject) {
     decide(
         env,
-        |agent, jni| agent.control.yields(jni),
+        |agent, jni| agent.yields(jni),
         c"",
         |originals| original!(originals, Replaced::Yield, Plain, env, class),
     );
@@ -273,14 +273,14 @@ unsafe extern "system" fn interrupt(env: *mut JNIEnv, thread: jobject) {
     // SAFETY: the JVM passes the environment of the current thread.
     let jni = unsafe { Jni::new(env) };
     let Some(agent) = agent() else { return };
-    original!(agent.control.originals, Replaced::Interrupt, Plain, env, thread);
-    guarded(|| agent.control.interrupted(jni, thread));
+    original!(agent.originals, Replaced::Interrupt, Plain, env, thread);
+    guarded(|| agent.interrupted(jni, thread));
 }
 
 unsafe extern "system" fn park(env: *mut JNIEnv, this: jobject, absolute: jboolean, time: jlong) {
     decide(
         env,
-        |agent, jni| agent.control.park(jni, absolute != 0, time),
+        |agent, jni| agent.park(jni, absolute != 0, time),
         c"",
         |originals| {
             original!(originals, Replaced::Park, WithFlagAndLong, env, this, absolute, time);
@@ -291,7 +291,7 @@ unsafe extern "system" fn park(env: *mut JNIEnv, this: jobject, absolute: jboole
 unsafe extern "system" fn unpark(env: *mut JNIEnv, this: jobject, thread: jobject) {
     decide(
         env,
-        |agent, jni| agent.control.unpark(jni, thread),
+        |agent, jni| agent.unpark(jni, thread),
         c"",
         |originals| original!(originals, Replaced::Unpark, WithObject, env, this, thread),
     );

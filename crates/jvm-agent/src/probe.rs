@@ -131,27 +131,36 @@ impl Probe {
         jni.set_object(self.class, self.silent, std::ptr::null_mut());
     }
 
-    /// The state that goes with the thread.
-    pub(crate) fn own(&self, jni: Jni) -> ProbeState {
+    /// Whether the thread with the token is not recorded.
+    pub(crate) fn is_silent(&self, jni: Jni) -> bool {
+        self.silence_depth(jni) > 0
+    }
+
+    fn silence_depth(&self, jni: Jni) -> i32 {
         let silent = jni.get_object(self.class, self.silent);
-        let silence = if silent.is_null() { 0 } else { jni.get_int(self.class, self.depth) };
+        let depth = if silent.is_null() { 0 } else { jni.get_int(self.class, self.depth) };
         jni.drop_local_ref(silent);
+        depth
+    }
+
+    /// The state that goes with the thread.
+    pub(crate) fn state(&self, jni: Jni) -> ProbeState {
         ProbeState {
             branches: jni.get_int(self.class, self.branches),
             quiet: jni.get_int(self.class, self.quiet),
-            silence,
+            silence: self.silence_depth(jni),
         }
     }
 
     /// Makes `thread` the one that is recorded, or that is silent if it was.
-    pub(crate) fn give(&self, jni: Jni, thread: jobject, number: u32, own: ProbeState) {
+    pub(crate) fn give(&self, jni: Jni, thread: jobject, number: u32, state: ProbeState) {
         jni.set_int(self.class, self.number, number.cast_signed());
-        jni.set_int(self.class, self.branches, own.branches);
-        jni.set_int(self.class, self.quiet, own.quiet);
+        jni.set_int(self.class, self.branches, state.branches);
+        jni.set_int(self.class, self.quiet, state.quiet);
         jni.set_int(self.class, self.spare, 0);
-        jni.set_int(self.class, self.depth, own.silence);
+        jni.set_int(self.class, self.depth, state.silence);
         let nobody = std::ptr::null_mut();
-        let (owner, silent) = if own.silence > 0 { (nobody, thread) } else { (thread, nobody) };
+        let (owner, silent) = if state.silence > 0 { (nobody, thread) } else { (thread, nobody) };
         jni.set_object(self.class, self.owner, owner);
         jni.set_object(self.class, self.silent, silent);
     }

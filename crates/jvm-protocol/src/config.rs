@@ -11,7 +11,7 @@ use untorn_trace::tables::RunMeta;
 pub struct Config {
     /// Where the trace goes.
     pub trace: PathBuf,
-    /// Where the agent says, several times a second, how far it is; see [`Progress`].
+    /// Where the agent says, several times a second, how far it is; see `untorn_runtime_protocol::Progress`.
     pub progress: PathBuf,
     /// Kept in the trace: the command, the directory, the environment.
     pub meta: RunMeta,
@@ -52,22 +52,6 @@ pub struct ScopeConfig {
     /// Calls that are tracked: by the method that calls (`com/acme/Cart.remove(I)V`), where in its code.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tracked_calls: BTreeMap<String, Vec<u32>>,
-}
-
-/// A sign of life, one line of JSON.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
-    pub events: u64,
-    pub threads: u32,
-    pub switches: u64,
-    /// The agent came to the end of the run and the trace is whole.
-    pub done: bool,
-    /// Why the agent gave up control, if it did.
-    pub fault: Option<String>,
-    /// The run ended because no thread could ever run again.
-    pub deadlock: bool,
-    /// Words for a deadlock, a plan that could not be followed, a divergence.
-    pub notes: Vec<String>,
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -1,8 +1,7 @@
 //! What the command line and the agent inside of a JVM tell each other.
 //!
 //! The command line writes a [`config::Config`] and, if somebody else starts the JVM, a [`jvm_selection::Selection`]. The
-//! agent answers with [`config::Progress`], with a line for each JVM that it was loaded into, with sections of the trace
-//! file and with exit codes. Both need the same [`jvm_options`]: the agent may have to start its JVM anew.
+//! agent answers with a line for each JVM that it was loaded into, and as every runtime does (`untorn-runtime-protocol`). Both need the same [`jvm_options`]: the agent may have to start its JVM anew.
 
 pub mod config;
 pub mod java_home;
@@ -10,19 +9,8 @@ pub mod jvm_options;
 pub mod jvm_selection;
 pub mod pattern;
 
-use untorn_trace::formats::utr::ExtraKind;
-
-/// What the process says when it ends because no thread can ever run again.
-pub const DEADLOCK_EXIT: i32 = 86;
-
 /// The class that runs a JUnit test; every JVM with the agent has it.
 pub const JUNIT_MAIN: &str = "java.lang.UntornJUnit";
 
 /// What [`JUNIT_MAIN`] says when there is no test to run.
 pub const NO_TEST_EXIT: i32 = 87;
-
-/// The section of a trace file that holds its schedule.
-pub const SCHEDULE: ExtraKind = ExtraKind::new(b"schd");
-
-/// The section of a trace file that holds what the program read from standard input.
-pub const INPUT: ExtraKind = ExtraKind::new(b"inpt");

@@ -5,10 +5,11 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use untorn_jvm_protocol::config::{Config, Progress};
+use untorn_jvm_protocol::config::Config;
 use untorn_jvm_protocol::java_home::{is_java, release_of};
 use untorn_jvm_protocol::jvm_options::{TOOL_OPTIONS, put_agent};
 use untorn_jvm_protocol::jvm_selection::{JvmSelector, SELECT, SeenJvm, Selection, read_seen};
+use untorn_runtime_protocol::Progress;
 
 use crate::folder::PrivateFolder;
 

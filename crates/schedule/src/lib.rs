@@ -57,7 +57,6 @@ mod rng;
 mod schedule;
 mod scheduler;
 mod threads;
-pub mod token;
 mod turn;
 
 pub use blocker::{Blocker, LockKey, Locks, Nanos};
@@ -69,6 +68,5 @@ pub use policy::{Access, Arrival, Choice, Policy, PolicyKind, UnknownPolicy, Wan
 pub use rng::Rng;
 pub use schedule::{Schedule, ScheduleError, Step};
 pub use scheduler::{Mode, Options, Scheduler};
-pub use token::{Released, Tokens, Waited};
 pub use turn::{Next, Reason, Turn, Wake};
 pub use untorn_trace::ids::ThreadId;

@@ -46,25 +46,25 @@ pub unsafe extern "system" fn Java_java_lang_UntornProbe_init(env: *mut JNIEnv, 
     let Some(agent) = agent() else { return };
     guarded(|| {
         if !jni.register_natives(class, &methods) {
-            agent.control.recorder.fault("the JVM refused the native methods of the probes");
+            agent.control.recorder().fault("the JVM refused the native methods of the probes");
         }
-        agent.control.originals.replace_wait(jni);
+        agent.originals.replace_wait(jni);
     });
 }
 
 unsafe extern "system" fn begin(env: *mut JNIEnv, _: jclass) {
     callback(env, |agent, jni| {
         let Some(thread) = jni.current_thread() else { return };
-        agent.control.begin(jni, thread);
+        agent.begin(jni, thread);
     });
 }
 
 unsafe extern "system" fn end(env: *mut JNIEnv, _: jclass) {
-    callback(env, |agent, jni| agent.control.finish(Some(jni)));
+    callback(env, |agent, jni| agent.control.finish(jni));
 }
 
 unsafe extern "system" fn turn(env: *mut JNIEnv, _: jclass) {
-    callback(env, |agent, jni| agent.control.turn(jni));
+    callback(env, |agent, jni| agent.control.limit_reached(jni));
 }
 
 unsafe extern "system" fn spinning(env: *mut JNIEnv, _: jclass) {
@@ -85,7 +85,7 @@ unsafe extern "system" fn contended(
     site: jint,
 ) {
     callback(env, |agent, jni| {
-        agent.control.contended(jni, object, unsigned(lock), unsigned(site));
+        agent.contended(jni, object, unsigned(lock), unsigned(site));
     });
 }
 
@@ -97,7 +97,7 @@ unsafe extern "system" fn notified(
     site: jint,
 ) {
     callback(env, |agent, jni| {
-        agent.control.notified(jni, unsigned(lock), all != 0, unsigned(site));
+        agent.notified(jni, unsigned(lock), all != 0, unsigned(site));
     });
 }
 
@@ -107,15 +107,15 @@ unsafe extern "system" fn notified_outside(
     object: jobject,
     all: jboolean,
 ) {
-    callback(env, |agent, _| agent.control.notified_outside(object, all != 0));
+    callback(env, |agent, _| agent.notified_outside(object, all != 0));
 }
 
 unsafe extern "system" fn wait_site(env: *mut JNIEnv, _: jclass, site: jint) {
-    callback(env, |agent, _| agent.control.wait_site(unsigned(site)));
+    callback(env, |agent, _| agent.wait_site(unsigned(site)));
 }
 
 unsafe extern "system" fn has_joined(env: *mut JNIEnv, _: jclass, thread: jobject) {
-    callback(env, |agent, jni| agent.control.joined(jni, thread));
+    callback(env, |agent, jni| agent.joined(jni, thread));
 }
 
 unsafe extern "system" fn rewrite_lambda(env: *mut JNIEnv, _: jclass, class: jobject) -> jobject {
@@ -148,7 +148,7 @@ unsafe extern "system" fn field_number(
 }
 
 unsafe extern "system" fn let_go(env: *mut JNIEnv, _: jclass) {
-    callback(env, |agent, jni| weak_refs::let_go(jni, agent.control.jvmti));
+    callback(env, |agent, jni| weak_refs::let_go(jni, agent.host().jvmti));
 }
 
 unsafe extern "system" fn await_references(env: *mut JNIEnv, _: jclass) {
@@ -156,13 +156,13 @@ unsafe extern "system" fn await_references(env: *mut JNIEnv, _: jclass) {
 }
 
 unsafe extern "system" fn at_site(env: *mut JNIEnv, _: jclass, site: jint) {
-    callback(env, |agent, jni| agent.control.at_site(jni, site, &agent.rewriter.plan));
+    callback(env, |agent, jni| agent.at_site(jni, site));
 }
 
 unsafe extern "system" fn virtual_nanos(env: *mut JNIEnv, _: jclass) -> jlong {
     let mut nanos = 0;
     callback(env, |agent, jni| {
-        nanos = agent.control.now(jni).map_or(0, |now| now.0 - EPOCH_MILLIS * 1_000_000);
+        nanos = agent.control.clock(jni).map_or(0, |now| now.0 - EPOCH_MILLIS * 1_000_000);
     });
     nanos.cast_signed()
 }
@@ -170,7 +170,7 @@ unsafe extern "system" fn virtual_nanos(env: *mut JNIEnv, _: jclass) -> jlong {
 unsafe extern "system" fn virtual_millis(env: *mut JNIEnv, _: jclass) -> jlong {
     let mut millis = EPOCH_MILLIS;
     callback(env, |agent, jni| {
-        millis = agent.control.now(jni).map_or(millis, |now| now.0 / 1_000_000);
+        millis = agent.control.clock(jni).map_or(millis, |now| now.0 / 1_000_000);
     });
     millis.cast_signed()
 }

@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
+use untorn_runtime::buffers::{Record, special};
 use untorn_trace::event::Op;
 use untorn_trace::formats::utr::Writer;
 use untorn_trace::ids::{LockId, SiteId, ThreadId};
 
 use super::meaning::UNKNOWN;
 use super::{Converter, GivenUp, OpenBlock};
-use crate::buffers::{Record, special};
 
 impl Converter {
     /// Notes who holds a monitor. If somebody else did, by the trace, that thread's exits were lost in a stack

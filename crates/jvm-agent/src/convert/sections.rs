@@ -4,13 +4,13 @@
 
 use std::io::Write;
 
+use untorn_runtime::buffers::Record;
 use untorn_trace::event::{Hold, Op};
 use untorn_trace::formats::utr::Writer;
 use untorn_trace::ids::{LabelId, LockId, SiteId, ThreadId};
 
 use super::meaning::Meaning;
 use super::{Converter, GivenUp, OpenBlock};
-use crate::buffers::Record;
 
 /// What `UntornLocks` says in the value of a record.
 const SHARED: u64 = 1;

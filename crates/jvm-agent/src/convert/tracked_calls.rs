@@ -3,12 +3,12 @@
 
 use std::io::Write;
 
+use untorn_runtime::buffers::Record;
 use untorn_trace::event::{Op, Value, ValueKind};
 use untorn_trace::formats::utr::Writer;
 use untorn_trace::ids::{LabelId, SiteId, ThreadId};
 
 use super::Converter;
-use crate::buffers::Record;
 
 /// A call that has not ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

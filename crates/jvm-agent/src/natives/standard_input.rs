@@ -2,9 +2,9 @@
 #![allow(unsafe_code)]
 
 use jvmti_bindings::sys::jni::{jint, jobject};
+use untorn_runtime::{Answer, Input};
 
 use crate::agent::{agent, guarded};
-use crate::input::{Answer, Input};
 use crate::jni::Jni;
 
 const STANDARD_INPUT: i32 = 0;
@@ -25,7 +25,7 @@ pub(super) fn byte(jni: Jni, input: Option<&Input>, original: impl FnOnce() -> j
     };
     if !jni.has_exception() {
         let read = u8::try_from(found).map_or(Answer::End, |byte| Answer::Bytes(vec![byte]));
-        guarded(|| input.tell(&read));
+        guarded(|| input.keep(&read));
     }
     found
 }
@@ -50,7 +50,7 @@ pub(super) fn bytes(
             ..0 => Some(Answer::End),
             _ => jni.get_bytes(array, offset, found).map(Answer::Bytes),
         };
-        guarded(|| read.inspect(|read| input.tell(read)));
+        guarded(|| read.inspect(|read| input.keep(read)));
     }
     found
 }
@@ -60,7 +60,7 @@ pub(super) fn available(jni: Jni, input: Option<&Input>, original: impl FnOnce()
     let Some(input) = input else { return original() };
     let found = guarded(|| input.available()).flatten().unwrap_or_else(original);
     if !jni.has_exception() {
-        guarded(|| input.tell(&Answer::Available(found)));
+        guarded(|| input.keep(&Answer::Available(found)));
     }
     found
 }

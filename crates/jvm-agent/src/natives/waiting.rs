@@ -1,7 +1,7 @@
 //! Native methods of the JDK that read, write or accept, and so wait for a file, a pipe or a socket to be ready.
 //!
 //! They stay as they are. Before one of them the thread lets the others run until there is something for it, see
-//! [`crate::control::Awaited`]; the method itself then runs with the token, and does not block.
+//! [`Awaited`]; the method itself then runs with the token, and does not block.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -10,11 +10,10 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
 
 use jvmti_bindings::sys::jni::{JNIEnv, jboolean, jfieldID, jint, jlong, jobject};
+use untorn_runtime::{Awaited, Input};
 
 use super::standard_input;
 use crate::agent::{agent, guarded};
-use crate::control::Awaited;
-use crate::input::Input;
 use crate::jni::Jni;
 use crate::jvmti::MethodName;
 

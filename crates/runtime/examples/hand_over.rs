@@ -1,16 +1,15 @@
 //! Measures what control costs: handing the token from one thread to another, and deciding who is
 //! next.
 //!
-//! `taskset -c 1 cargo run --release -p untorn-schedule --example hand_over` pins both threads to
+//! `taskset -c 1 cargo run --release -p untorn-runtime --example hand_over` pins both threads to
 //! one core, which is how a front end should run them.
 
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use untorn_schedule::{
-    LockKey, Mode, Next, Options, PolicyKind, Reason, Scheduler, ThreadId, Tokens,
-};
+use untorn_runtime::Tokens;
+use untorn_schedule::{LockKey, Mode, Next, Options, PolicyKind, Reason, Scheduler, ThreadId};
 
 const ROUNDS: u32 = 100_000;
 

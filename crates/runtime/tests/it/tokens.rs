@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use untorn_schedule::{
-    Mode, Next, Options, PolicyKind, Reason, Released, Scheduler, ThreadId, Tokens, Waited,
-};
+use untorn_runtime::{Released, Tokens, Waited};
+use untorn_schedule::{Mode, Next, Options, PolicyKind, Reason, Scheduler, ThreadId};
 
 #[test]
 fn a_token_may_come_before_its_thread() {

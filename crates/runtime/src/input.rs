@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::sync::Lock;
 
 /// How an answer is marked in the section.
 const READ: u8 = 0;
@@ -10,7 +11,7 @@ const AVAILABLE: u8 = 1;
 
 /// What standard input answered: an answer is its mark, its number and, if something was read, so many bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Answer {
+pub enum Answer {
     Bytes(Vec<u8>),
     End,
     /// So many bytes could be read without waiting.
@@ -47,20 +48,16 @@ impl Answer {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Input {
+pub struct Input {
     /// Answers that are not written yet, encoded.
-    told: Mutex<Vec<u8>>,
+    answered: Lock<Vec<u8>>,
     /// Answers of the run that is repeated.
-    known: Mutex<VecDeque<Answer>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    known: Lock<VecDeque<Answer>>,
 }
 
 impl Input {
     /// With the answers of an earlier run.
-    pub(crate) fn new(earlier: Option<&Path>) -> std::io::Result<Self> {
+    pub fn new(earlier: Option<&Path>) -> std::io::Result<Self> {
         let bytes = earlier.map(std::fs::read).transpose()?.unwrap_or_default();
         let mut known = VecDeque::new();
         let mut rest = bytes.as_slice();
@@ -68,17 +65,17 @@ impl Input {
             known.push_back(answer);
             rest = behind;
         }
-        Ok(Self { known: Mutex::new(known), ..Self::default() })
+        Ok(Self { known: Lock::new(known), ..Self::default() })
     }
 
     /// Whether the next question has been answered before.
-    pub(crate) fn is_known(&self) -> bool {
-        !lock(&self.known).is_empty()
+    pub fn is_known(&self) -> bool {
+        !self.known.lock().is_empty()
     }
 
     /// What was read, at most so much; `None` if that is not known.
-    pub(crate) fn read(&self, most: usize) -> Option<Answer> {
-        let mut known = lock(&self.known);
+    pub fn read(&self, most: usize) -> Option<Answer> {
+        let mut known = self.known.lock();
         // A program that asks otherwise than it did gets what it reads all the same.
         while matches!(known.front(), Some(Answer::Available(_))) {
             known.pop_front();
@@ -92,20 +89,20 @@ impl Input {
         }
     }
 
-    pub(crate) fn available(&self) -> Option<i32> {
-        let mut known = lock(&self.known);
+    pub fn available(&self) -> Option<i32> {
+        let mut known = self.known.lock();
         let Some(&Answer::Available(number)) = known.front() else { return None };
         known.pop_front();
         Some(number)
     }
 
-    pub(crate) fn tell(&self, answer: &Answer) {
-        answer.encode(&mut lock(&self.told));
+    pub fn keep(&self, answer: &Answer) {
+        answer.encode(&mut self.answered.lock());
     }
 
-    /// What was told since this was last asked.
-    pub(crate) fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut lock(&self.told))
+    /// What was answered since this was last asked.
+    pub fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut self.answered.lock())
     }
 }
 
@@ -114,18 +111,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_come_back_as_they_were_told() {
-        let told = Input::default();
+    fn answers_come_back_as_they_were_kept() {
+        let kept = Input::default();
         let hello = Answer::Bytes(b"hello".to_vec());
         for answer in [&hello, &Answer::Available(3), &Answer::End] {
-            told.tell(answer);
+            kept.keep(answer);
         }
-        let bytes = told.take();
+        let bytes = kept.take();
         let (first, rest) = Answer::decode(&bytes).expect("three answers");
         let (second, rest) = Answer::decode(rest).expect("two answers");
         let (third, rest) = Answer::decode(rest).expect("an answer");
         assert_eq!((first, second, third), (hello, Answer::Available(3), Answer::End));
-        assert!(rest.is_empty() && told.take().is_empty());
+        assert!(rest.is_empty() && kept.take().is_empty());
         for cut in 0..bytes.len() {
             let mut rest = &bytes[..cut];
             while let Some((_, behind)) = Answer::decode(rest) {
@@ -137,7 +134,7 @@ mod tests {
     #[test]
     fn who_reads_less_at_once_reads_the_rest_later() {
         let input = Input::default();
-        let mut known = lock(&input.known);
+        let mut known = input.known.lock();
         known.extend([Answer::Available(9), Answer::Bytes(b"abc".to_vec()), Answer::End]);
         drop(known);
         assert_eq!(input.read(2), Some(Answer::Bytes(b"ab".to_vec())));

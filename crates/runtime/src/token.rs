@@ -1,20 +1,19 @@
 //! The blocking half: threads wait here until the token is theirs.
 //!
-//! [`Scheduler`](crate::Scheduler) says who is next; whoever asked it calls [`Tokens::give`] for
+//! [`Scheduler`](untorn_schedule::Scheduler) says who is next; whoever asked it calls [`Tokens::give`] for
 //! that thread and then [`Tokens::wait_for_turn`] for itself. The token may be given before the
 //! thread has come to wait, and by anybody: a thread that ends gives it away and does not wait.
 //!
-//! A thread sleeps by `std::thread::park`, which is one futex call and may be used by threads that
-//! Rust did not start. Waking without reason is allowed there, so the state of the slot alone
-//! decides. Measured by `examples/hand_over.rs`.
+//! A thread sleeps by one futex call on the state of its place, which may be used by threads that Rust did not start. Waking
+//! without reason is allowed there, so the state alone decides. Measured by `examples/hand_over.rs`.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use untorn_trace::ids::ThreadId;
+
+use crate::sync::{Lock, wait, wake};
 
 /// Control has ended: everybody runs free.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -32,7 +31,7 @@ pub enum Waited {
 const ABSENT: u32 = 0;
 /// The token was given and not yet taken.
 const GIVEN: u32 = 1;
-/// The token is not here, and `sleeper` is set and sleeps, or is about to.
+/// The token is not here, and the thread sleeps because of that, or is about to.
 const AWAITED: u32 = 2;
 /// Nobody waits any more. This state is final.
 const RELEASED: u32 = 3;
@@ -40,23 +39,16 @@ const RELEASED: u32 = 3;
 #[derive(Debug, Default)]
 struct Slot {
     state: AtomicU32,
-    /// Who waits. It may be another operating-system thread each time: virtual threads move.
-    sleeper: Mutex<Option<Thread>>,
 }
 
 impl Slot {
-    fn sleeper(&self) -> MutexGuard<'_, Option<Thread>> {
-        self.sleeper.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Changes the state, unless it is final, and wakes who waits for the change.
     fn change(&self, to: u32) {
         let change = |state| (state != RELEASED).then_some(to);
         let before = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, change);
-        if before == Ok(AWAITED)
-            && let Some(sleeper) = &*self.sleeper()
-        {
-            sleeper.unpark();
+        if before == Ok(AWAITED) {
+            // It may be another operating-system thread each time, and after a release there may be several.
+            wake(&self.state, u32::MAX);
         }
     }
 
@@ -75,31 +67,17 @@ impl Slot {
         if let Some(taken) = self.take() {
             return taken.map(|()| Waited::Turn);
         }
-        self.announce();
         loop {
+            // If it fails, the token has come meanwhile, or another round announced it before.
+            let order = Ordering::AcqRel;
+            let _ = self.state.compare_exchange(ABSENT, AWAITED, order, Ordering::Acquire);
             match until.map(|until| until.saturating_duration_since(Instant::now())) {
-                None => std::thread::park(),
                 Some(Duration::ZERO) => return self.give_up(),
-                Some(left) => std::thread::park_timeout(left),
+                left => wait(&self.state, AWAITED, left),
             }
             if let Some(taken) = self.take() {
                 return taken.map(|()| Waited::Turn);
             }
-        }
-    }
-
-    /// Says who is to be woken, before it can sleep.
-    fn announce(&self) {
-        let current = std::thread::current();
-        let mut sleeper = self.sleeper();
-        if sleeper.as_ref().is_none_or(|sleeper| sleeper.id() != current.id()) {
-            *sleeper = Some(current);
-        }
-        drop(sleeper);
-        // If it fails, the token has come meanwhile: then the first wait below must not sleep.
-        let order = Ordering::AcqRel;
-        if self.state.compare_exchange(ABSENT, AWAITED, order, Ordering::Acquire).is_err() {
-            std::thread::current().unpark();
         }
     }
 
@@ -119,12 +97,13 @@ impl Slot {
 /// A place to wait for each thread.
 #[derive(Debug, Default)]
 pub struct Tokens {
-    slots: RwLock<Slots>,
+    slots: Lock<Slots>,
 }
 
 #[derive(Debug, Default)]
 struct Slots {
-    all: BTreeMap<ThreadId, Arc<Slot>>,
+    /// By the number of the thread.
+    all: Vec<Arc<Slot>>,
     released: bool,
 }
 
@@ -155,27 +134,24 @@ impl Tokens {
 
     /// Lets everybody run, now and for ever.
     pub fn release_all(&self) {
-        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = self.slots.lock();
         slots.released = true;
-        for slot in slots.all.values() {
+        for slot in &slots.all {
             slot.change(RELEASED);
         }
     }
 
     pub fn is_released(&self) -> bool {
-        self.slots.read().unwrap_or_else(PoisonError::into_inner).released
+        self.slots.lock().released
     }
 
     /// The slot of the thread; whoever comes first, waiter or giver, makes it.
     fn slot(&self, thread: ThreadId) -> Arc<Slot> {
-        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slot) = slots.all.get(&thread) {
-            return Arc::clone(slot);
+        let mut slots = self.slots.lock();
+        let initial = if slots.released { RELEASED } else { ABSENT };
+        while slots.all.len() <= thread.index() {
+            slots.all.push(Arc::new(Slot { state: AtomicU32::new(initial) }));
         }
-        drop(slots);
-        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
-        let state = AtomicU32::new(if slots.released { RELEASED } else { ABSENT });
-        let new = || Arc::new(Slot { state, ..Slot::default() });
-        Arc::clone(slots.all.entry(thread).or_insert_with(new))
+        Arc::clone(&slots.all[thread.index()])
     }
 }

@@ -9,35 +9,42 @@
 //! there again, whether or not the descriptor is ready this time.
 #![allow(unsafe_code)]
 
+use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use untorn_schedule::{Blocker, Nanos, ThreadId, Wake};
 
 use super::{Control, Core, LOOK_AGAIN, Resumed};
 use crate::buffers::{Record, special};
-use crate::jni::Jni;
+use crate::host::{Host, Moment};
 
 /// A descriptor that a thread wants to be ready.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Awaited {
-    pub(crate) fd: i32,
+pub struct Awaited {
+    pub fd: i32,
     /// As `poll` takes them.
-    pub(crate) events: i16,
+    pub events: i16,
     /// How long the program wants to wait.
-    pub(crate) limit: Option<Duration>,
+    pub limit: Option<Duration>,
 }
 
 impl Awaited {
     /// In the place of a descriptor: there is nothing to wait for.
-    pub(crate) const NOTHING: i32 = -1;
+    pub const NOTHING: i32 = -1;
 
     /// Whether the descriptor is ready within a time, or something else is to be seen to: the thread was
     /// signalled because another one closes the descriptor.
     fn is_ready(&self, within: Duration) -> bool {
-        let mut asked = libc::pollfd { fd: self.fd, events: self.events, revents: 0 };
-        let millis = i32::try_from(within.as_millis()).unwrap_or(i32::MAX);
-        // SAFETY: one entry, which is a local variable.
-        self.fd == Self::NOTHING || unsafe { libc::poll(&raw mut asked, 1, millis) != 0 }
+        if self.fd == Self::NOTHING {
+            return true;
+        }
+        // SAFETY: the program uses this descriptor in the very call before which it waits here. If it is closed
+        // meanwhile, `poll` says so.
+        let fd = unsafe { BorrowedFd::borrow_raw(self.fd) };
+        let events = PollFlags::from_bits_retain(self.events.cast_unsigned());
+        let limit = Timespec::try_from(within).ok();
+        poll(&mut [PollFd::from_borrowed_fd(fd, events)], limit.as_ref()) != Ok(0)
     }
 
     /// What is left of the limit, and at most a moment: others have to be looked at, too.
@@ -52,17 +59,18 @@ impl Awaited {
     }
 }
 
-impl Control {
+impl<H: Host> Control<H> {
     /// Waits until a descriptor is ready, or the limit is over. False if that is not for us to do.
-    pub(crate) fn await_ready(&self, jni: Jni, awaited: &Awaited) -> bool {
+    pub fn await_ready(&self, env: H::Env, awaited: &Awaited) -> bool {
         let begun = Instant::now();
-        let Some(me) = self.present(jni).filter(|_| self.may_leave(jni)) else { return false };
+        let may_leave = |_: &ThreadId| self.host.may_stop(env, Moment::Leaving);
+        let Some(me) = self.present(env).filter(may_leave) else { return false };
         let limit = awaited.limit.map_or(Nanos::MAX, |limit| Nanos(limit.as_nanos() as u64));
         let deadline = self.core().scheduler.now().after(limit);
-        while self.leaves(jni, me, awaited) {
+        while self.leaves(env, me, awaited) {
             let resumed = match self.watch(me, awaited, begun) {
-                true => self.come_back(jni).then_some(Wake::Ready),
-                false => self.sleep_on(jni, me, deadline),
+                true => self.come_back(env).then_some(Wake::Ready),
+                false => self.sleep_on(env, me, deadline),
             };
             match resumed {
                 Some(Wake::Ready) => {}
@@ -73,24 +81,19 @@ impl Control {
         true
     }
 
-    /// What the JDK does in silence is not told, so it cannot be left there; nor are static initialisers.
-    fn may_leave(&self, jni: Jni) -> bool {
-        self.probe().is_some_and(|probe| probe.own(jni).silence == 0 && !probe.is_unstoppable(jni))
-    }
-
     /// Gives the token away unless the descriptor is ready; in a replay, if it was given away here.
-    fn leaves(&self, jni: Jni, me: ThreadId, awaited: &Awaited) -> bool {
+    fn leaves(&self, env: H::Env, me: ThreadId, awaited: &Awaited) -> bool {
         let mut core = self.core();
         let look = Record { site: special::LOOK, ..Record::default() };
-        self.emit(jni, &mut core, me, look);
-        if self.replaying {
+        self.emit(env, &mut core, me, look);
+        if self.settings.replaying {
             drop(core);
-            self.end_if_due(jni);
+            self.end_if_due(env);
             core = self.core();
         } else if !awaited.is_ready(Duration::ZERO) {
             core.slots[me.index()].awaited = Some(*awaited);
             core.tally.awaited += 1;
-            self.leave(jni, &mut core, me);
+            self.leave(env, &mut core, me);
         }
         let away = core.slots[me.index()].away;
         core.slots[me.index()].awaited = away.then_some(*awaited);
@@ -115,27 +118,27 @@ impl Control {
     }
 
     /// The limit is over for the world outside; for the program it is when its own clock says so.
-    fn sleep_on(&self, jni: Jni, me: ThreadId, deadline: Nanos) -> Option<Wake> {
+    fn sleep_on(&self, env: H::Env, me: ThreadId, deadline: Nanos) -> Option<Wake> {
         let mut core = self.core();
         if core.over {
             return None;
         }
         if core.scheduler.blocked_on(me) != Some(Blocker::Outside) {
             drop(core);
-            return self.come_back(jni).then_some(Wake::Ready);
+            return self.come_back(env).then_some(Wake::Ready);
         }
         core.slots[me.index()].away = false;
         core.scheduler.block(me, Blocker::Sleep { deadline });
         self.kick(&mut core);
         drop(core);
-        match self.wait_for_turn(jni, me) {
+        match self.wait_for_turn(env, me) {
             Resumed::Turn(wake) => Some(wake),
             Resumed::Free => None,
         }
     }
 
     /// Before a decision: lets those take part whose descriptors have become ready.
-    pub(super) fn see_who_is_ready(core: &mut Core) {
+    pub(super) fn wake_ready(core: &mut Core<H>) {
         let Core { slots, scheduler, .. } = core;
         let ready = |awaited: Awaited| awaited.is_ready(Duration::ZERO);
         for (index, slot) in slots.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Memory for raw records: filled by Java code, emptied by the thread that writes the trace.
+//! Memory for raw records: filled by the probes in the program, emptied by the thread that writes the trace.
 //!
 //! The number of buffers is fixed. When the writer cannot keep up, the program waits for it: memory
 //! stays bounded and no event is lost.
@@ -6,11 +6,13 @@
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;
-use std::sync::{Condvar, Mutex, PoisonError};
 
 use untorn_schedule::{Step, ThreadId};
 
-/// A record as `UntornProbe.put` leaves it.
+use crate::sync::{Condition, Lock};
+
+/// What a probe leaves of an access or another event. The front end gives `object`, `value` and `index` their meaning; the
+/// runtime reads nothing of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct Record {
@@ -19,7 +21,7 @@ pub struct Record {
     /// The identity of the object, 0 for none.
     pub object: u32,
     pub value: u64,
-    /// The index in an array; of special records, the place in the code.
+    /// The index in an array or the like; of special records, the place in the code.
     pub index: u32,
     /// Branches that the thread took since its previous record.
     pub branches: u32,
@@ -59,8 +61,8 @@ pub mod special {
 /// code rare.
 pub const CAPACITY: usize = 8 * 1024;
 
-/// Room for the records of a step that does not end with the buffer: see `UntornProbe.putFirst`. The longest step
-/// is a copy of an array, `UntornArrays.copied`.
+/// Room for the records of a step that does not end with the buffer. The longest of the JVM is a copy of an array: 256
+/// elements are read and written.
 const SLACK: usize = 2 * 256 + 8;
 
 /// Buffers in all: 16 MiB, a tenth of a second of the fastest program.
@@ -89,9 +91,9 @@ impl Buffer {
         Self { memory, filled: 0, runs: Vec::new(), turns: Vec::new() }
     }
 
-    /// Where the first record goes.
+    /// Where the first record goes. The address leaves Rust: probes write there.
     pub fn start(&self) -> usize {
-        self.memory.addr().get()
+        self.memory.as_ptr().expose_provenance()
     }
 
     /// Where it counts as full.
@@ -113,7 +115,7 @@ impl Buffer {
     /// What was filled, by thread. To be asked only when the program writes elsewhere.
     pub fn records(&self) -> impl Iterator<Item = (ThreadId, &[Record])> {
         let filled = self.filled.min(CAPACITY + SLACK);
-        // SAFETY: all records are initialised, and Java code has left this buffer.
+        // SAFETY: all records are initialised, and the program has left this buffer.
         let all = unsafe { std::slice::from_raw_parts(self.memory.as_ptr(), filled) };
         let ends = self.runs.iter().skip(1).map(|run| run.0).chain([filled]);
         self.runs
@@ -126,8 +128,8 @@ impl Buffer {
 /// Buffers on their way between the program and the writer.
 #[derive(Debug)]
 pub struct Buffers {
-    state: Mutex<State>,
-    changed: Condvar,
+    state: Lock<State>,
+    changed: Condition,
 }
 
 #[derive(Debug)]
@@ -142,14 +144,14 @@ struct State {
 impl Default for Buffers {
     fn default() -> Self {
         let state = State { free: Vec::new(), made: 0, full: VecDeque::new(), closed: false };
-        Self { state: Mutex::new(state), changed: Condvar::new() }
+        Self { state: Lock::new(state), changed: Condition::new() }
     }
 }
 
 impl Buffers {
     /// An empty buffer; waits until there is one.
     pub fn empty(&self) -> Buffer {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         loop {
             if let Some(buffer) = state.free.pop() {
                 return buffer;
@@ -159,13 +161,13 @@ impl Buffers {
                 state.made += 1;
                 return Buffer::new();
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait(state);
         }
     }
 
     /// Hands a buffer to the writer.
     pub fn send(&self, buffer: Buffer) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         if !state.closed {
             state.full.push_back(buffer);
             self.changed.notify_all();
@@ -173,13 +175,13 @@ impl Buffers {
     }
 
     pub fn close(&self) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.state.lock().closed = true;
         self.changed.notify_all();
     }
 
     /// The next buffer for the writer, in order; `None` when closed and empty.
     pub fn full(&self) -> Option<Buffer> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         loop {
             if let Some(buffer) = state.full.pop_front() {
                 return Some(buffer);
@@ -187,7 +189,7 @@ impl Buffers {
             if state.closed {
                 return None;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait(state);
         }
     }
 
@@ -195,7 +197,7 @@ impl Buffers {
         buffer.filled = 0;
         buffer.runs.clear();
         buffer.turns.clear();
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).free.push(buffer);
+        self.state.lock().free.push(buffer);
         self.changed.notify_all();
     }
 }

@@ -1,71 +1,66 @@
-//! The state behind the mutex.
+//! The state behind the lock.
 
-use jvmti_bindings::sys::jni::jobject;
 use untorn_schedule::{Deadlock, Scheduler, ThreadId, Turn};
 
 use super::Awaited;
 use crate::buffers::Buffer;
-use crate::jni::Jni;
-use crate::probe::ProbeState;
-
-/// A global reference.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Global(pub(crate) jobject);
-
-// SAFETY: a global reference may be used from every thread.
-#[allow(unsafe_code)]
-unsafe impl Send for Global {}
+use crate::host::Host;
 
 /// A controlled thread.
 #[derive(Debug)]
-pub(crate) struct Slot {
-    /// Its `java.lang.Thread`, and the identity of that object.
-    pub(crate) thread: Global,
-    pub(crate) object: u32,
+pub(crate) struct Slot<H: Host> {
+    pub(crate) thread: H::Thread,
     /// The operating system's number, once it runs.
     pub(crate) tid: i32,
-    pub(crate) own: ProbeState,
+    /// Of the probes, while it does not have the token.
+    pub(crate) state: H::State,
     /// It runs, or is blocked, without the token.
     pub(crate) away: bool,
     pub(crate) ended: bool,
     /// The program does not wait for it to end.
     pub(crate) daemon: bool,
-    /// The monitor that it wants, while it is blocked on one.
-    pub(crate) wanted: Option<Wanted>,
-    /// Where it is about to wait.
-    pub(crate) wait_site: u32,
+    /// The lock that it wants, while it is blocked on one.
+    pub(crate) wanted: Option<H::Lock>,
     /// The descriptor that it waits for, outside.
     pub(crate) awaited: Option<Awaited>,
 }
 
-/// A monitor that a thread is blocked on. The reference lives as long as the thread is blocked.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
-    pub(crate) lock: u32,
-    pub(crate) object: Global,
+impl<H: Host> Slot<H> {
+    pub(crate) fn new(thread: H::Thread, daemon: bool) -> Self {
+        Self {
+            thread,
+            tid: 0,
+            state: H::State::default(),
+            away: false,
+            ended: false,
+            daemon,
+            wanted: None,
+            awaited: None,
+        }
+    }
 }
 
 #[derive(Debug)]
-pub(crate) struct Core {
+pub(crate) struct Core<H: Host> {
     pub(crate) scheduler: Scheduler,
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) slots: Vec<Slot<H>>,
     pub(crate) buffer: Buffer,
     /// The address up to which the scheduler knows of records.
     pub(crate) counted: usize,
     /// What is left of the budget as of `counted`.
     pub(crate) left: u64,
-    /// In replay: the thread goes on without the token when its budget is used up.
+    /// When the budget has run out, the thread goes on without the token.
     pub(crate) leave: bool,
-    /// The turn ends after the event that the plan wanted.
+    /// The thread is to stop after the next event, because a plan says so.
     pub(crate) stop_after: bool,
-    /// A turn that its thread has not begun yet.
+    /// The turn that was given to a thread and not yet taken.
     pub(crate) granted: Option<Turn>,
-    /// Nobody can run; a thread that is not ours may change that.
-    pub(crate) stuck: Option<Deadlock>,
-    /// A thread that has ended for us but not yet for the JVM.
+    /// Nobody can ever run, as far as the scheduler knows.
+    pub(crate) deadlock: Option<Deadlock>,
+    /// A thread that has ended for us but not yet for the host.
     pub(crate) dying: Option<ThreadId>,
     /// How often the program asked for the time.
-    pub(crate) asked: u64,
+    pub(crate) clock_readings: u64,
     /// The trace is complete.
     pub(crate) over: bool,
     pub(crate) tally: Interventions,
@@ -73,22 +68,22 @@ pub(crate) struct Core {
 
 /// What did not go by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Interventions {
+pub struct Interventions {
     /// Times that the watchdog took the token from a thread that was blocked outside.
-    pub(crate) stolen: u64,
+    pub stolen: u64,
     /// Times that a thread waited for a file, a pipe or a socket.
-    pub(crate) awaited: u64,
-    /// Times that a thread blocked on a monitor that the model thought free.
-    pub(crate) contended: u64,
-    /// Times that the model held a monitor for held that was not.
-    pub(crate) amended: u64,
-    /// Threads that run without control: started by the JVM's own.
-    pub(crate) uncontrolled: u64,
-    /// Virtual threads that other threads carry.
-    pub(crate) virtual_threads: u64,
+    pub awaited: u64,
+    /// Times that a thread blocked on a lock that the model thought free.
+    pub contended: u64,
+    /// Times that the model took a lock to be held that was not.
+    pub amended: u64,
+    /// Threads that run without control: those that belong to the language's own runtime, or that it started.
+    pub uncontrolled: u64,
+    /// Threads of the program that are neither recorded nor controlled: virtual threads that other threads carry.
+    pub virtual_threads: u64,
 }
 
-impl Core {
+impl<H: Host> Core<H> {
     pub(crate) fn new(scheduler: Scheduler, buffer: Buffer) -> Self {
         Self {
             scheduler,
@@ -99,20 +94,24 @@ impl Core {
             leave: false,
             stop_after: false,
             granted: None,
-            stuck: None,
+            deadlock: None,
             dying: None,
-            asked: 0,
+            clock_readings: 0,
             over: false,
             tally: Interventions::default(),
         }
     }
 
-    /// The controlled thread behind an object. The object is not asked for its identity: threads that are not ours
-    /// come here, too, at any moment, and identities are given in the order in which they are asked for.
-    pub(crate) fn find(&self, jni: Jni, thread: jobject) -> Option<ThreadId> {
+    /// The controlled thread that the host means, unless it has ended.
+    pub(crate) fn find(&self, is_it: impl Fn(&H::Thread) -> bool) -> Option<ThreadId> {
         let live = self.slots.iter().enumerate().filter(|(_, slot)| !slot.ended);
-        let mut same = live.filter(|(_, slot)| jni.is_same(slot.thread.0, thread));
+        let mut same = live.filter(|(_, slot)| is_it(&slot.thread));
         same.next().map(|(index, _)| ThreadId(index as u32))
+    }
+
+    /// How many threads run, or are blocked, without the token.
+    pub(crate) fn away(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.away).count()
     }
 
     /// Notes that records from `first` on belong to `thread`.

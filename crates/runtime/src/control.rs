@@ -1,0 +1,370 @@
+//! Who runs: the token, its hand-over, and everything that makes a controlled thread stop.
+//!
+//! All state is behind one lock, [`Core`], which is taken only when the thread with the token enters the runtime, when
+//! a thread comes back from outside, and by the watchdog. The thread with the token alone moves the
+//! position in the buffer; whoever takes the token over finds it where the other left it.
+
+mod blocking;
+mod core;
+mod ending;
+mod outside;
+mod ready;
+mod threads;
+
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use untorn_schedule::{Next, Reason, Scheduler, ThreadId, Wake};
+
+use crate::buffers::{CAPACITY, Record, special};
+use crate::host::{Host, Moment};
+use crate::recorder::Recorder;
+use crate::sync::{Guard, Lock};
+use crate::token::{Tokens, Waited};
+
+pub use self::blocking::{Holder, Signal};
+pub(crate) use self::core::Core;
+pub use self::core::Interventions;
+pub use self::outside::Pulse;
+pub use self::ready::Awaited;
+pub use self::threads::{ThreadNames, current_processor};
+
+/// Events that a thread gets beyond its budget while it must not be stopped.
+const GRACE: u64 = 64;
+
+/// How long nothing may happen before a waiting thread looks again: nobody can run, but somebody is
+/// outside, or might be woken by a thread that is not ours.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+thread_local! {
+    /// The number of the current thread, if it is controlled.
+    static ME: Cell<Option<ThreadId>> = const { Cell::new(None) };
+}
+
+/// How a thread goes on after it gave the token away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Resumed {
+    /// It has the token again.
+    Turn(Wake),
+    /// Control has ended: it runs free, and must do for real what it asked for.
+    Free,
+}
+
+/// What does not change during a run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where the command line looks for how far the run is.
+    pub progress: PathBuf,
+    /// A recorded schedule is repeated.
+    pub replaying: bool,
+    /// Threads ask the policy before certain events, rather than a plan.
+    pub asks_policy: bool,
+    /// The processor that controlled threads share: switches are several times faster there.
+    pub processor: Option<usize>,
+    /// Ends the process because of a deadlock. If it comes back, all threads run free.
+    pub exit: fn(i32),
+}
+
+/// Controls the threads of a program. Every method that may let others run says so.
+#[derive(Debug)]
+pub struct Control<H: Host> {
+    host: H,
+    core: Lock<Core<H>>,
+    tokens: Tokens,
+    thread_names: Arc<ThreadNames>,
+    recorder: Arc<Recorder>,
+    settings: Settings,
+    /// The program runs under control.
+    on: AtomicBool,
+}
+
+/// The number of the current thread, if it is controlled.
+pub fn current_thread() -> Option<ThreadId> {
+    // The slot is gone while the thread is torn down; it is not controlled any more then.
+    ME.try_with(Cell::get).unwrap_or(None)
+}
+
+fn set_current_thread(thread: Option<ThreadId>) {
+    let _ = ME.try_with(|me| me.set(thread));
+}
+
+impl<H: Host> Control<H> {
+    pub fn new(
+        host: H,
+        scheduler: Scheduler,
+        recorder: Arc<Recorder>,
+        thread_names: Arc<ThreadNames>,
+        settings: Settings,
+    ) -> Self {
+        Self {
+            core: Lock::new(Core::new(scheduler, recorder.buffers.empty())),
+            host,
+            tokens: Tokens::new(),
+            thread_names,
+            recorder,
+            settings,
+            on: AtomicBool::new(false),
+        }
+    }
+
+    pub fn host(&self) -> &H {
+        &self.host
+    }
+
+    pub fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    fn core(&self) -> Guard<'_, Core<H>> {
+        self.core.lock()
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.on.load(Ordering::Acquire)
+    }
+
+    /// The current thread, if it is controlled and has the token.
+    pub fn holder(&self) -> Option<ThreadId> {
+        let me = current_thread().filter(|_| self.is_on())?;
+        (self.core().scheduler.current() == Some(me)).then_some(me)
+    }
+
+    /// The same, for a thread that is about to do something: if it lost the token outside, it gets it back first.
+    pub fn present(&self, env: H::Env) -> Option<ThreadId> {
+        self.holder().or_else(|| self.come_back(env).then(current_thread).flatten())
+    }
+
+    /// Tells the scheduler how many events the thread has left since it was last told.
+    fn account(&self, env: H::Env, core: &mut Core<H>, me: ThreadId) {
+        let position = self.host.position(env);
+        let events = (position.saturating_sub(core.counted) / Record::SIZE) as u64;
+        core.counted = position;
+        core.left = core.left.saturating_sub(events);
+        core.scheduler.ran(me, events);
+    }
+
+    /// Where the program has to ask next: the end of the budget or of the buffer. Everything is accounted for.
+    fn set_window(&self, env: H::Env, core: &Core<H>) {
+        let records = usize::try_from(core.left).unwrap_or(CAPACITY).min(CAPACITY);
+        let limit = (core.counted + records * Record::SIZE).min(core.buffer.end());
+        self.host.set_window(env, core.counted, limit);
+    }
+
+    /// Sends a full buffer to the writer and goes on in an empty one. Everything is accounted for; the window must be set
+    /// afterwards.
+    fn next_buffer(&self, core: &mut Core<H>, me: ThreadId) {
+        let mut full = std::mem::replace(&mut core.buffer, self.recorder.buffers.empty());
+        full.filled = (core.counted - full.start()) / Record::SIZE;
+        full.turns = core.scheduler.drain_turns();
+        self.recorder.buffers.send(full);
+        core.buffer.runs.push((0, me));
+        core.counted = core.buffer.start();
+    }
+
+    /// Records something that did not come from a probe.
+    fn emit(&self, env: H::Env, core: &mut Core<H>, me: ThreadId, record: Record) {
+        self.account(env, core, me);
+        if core.counted >= core.buffer.end() {
+            self.next_buffer(core, me);
+        }
+        let (at, branches) = (core.counted, self.host.take_branches(env));
+        core.buffer.put(at, Record { branches, ..record });
+        core.counted += Record::SIZE;
+        core.left = core.left.saturating_sub(1);
+        core.scheduler.ran(me, 1);
+        if core.counted >= core.buffer.end() {
+            self.next_buffer(core, me);
+        }
+        self.set_window(env, core);
+    }
+
+    fn turn_end(&self) -> Moment {
+        if self.settings.replaying { Moment::RecordedTurnEnd } else { Moment::TurnEnd }
+    }
+
+    /// The position has reached the limit. Others may run before this comes back.
+    pub fn limit_reached(&self, env: H::Env) {
+        let Some(me) = current_thread() else { return };
+        let mut core = self.core();
+        if core.over {
+            // The compiled code of a loop may believe for a while that it is still recorded.
+            self.host.set_window(env, core.buffer.start(), 0);
+            return;
+        }
+        self.account(env, &mut core, me);
+        if core.counted >= core.buffer.end() {
+            self.next_buffer(&mut core, me);
+            self.set_window(env, &core);
+        }
+        if core.left == 0 && !self.host.may_stop(env, self.turn_end()) {
+            core.left = GRACE;
+        }
+        if core.left > 0 {
+            self.set_window(env, &core);
+        } else {
+            let why = if core.stop_after { Reason::Plan } else { Reason::Budget };
+            core.stop_after = false;
+            self.pass(env, core, me, why);
+        }
+    }
+
+    /// Gives the token to whoever is next and comes back with the next turn. What happened must have been told
+    /// to the scheduler.
+    fn pass(
+        &self,
+        env: H::Env,
+        mut core: Guard<'_, Core<H>>,
+        me: ThreadId,
+        why: Reason,
+    ) -> Resumed {
+        let leaves = core.leave && core.left == 0;
+        core.slots[me.index()].away = leaves;
+        let away = core.away();
+        core.slots[me.index()].state = self.host.revoke(env, away);
+        let next = self.decide(&mut core, why).filter(|&next| leaves || next != me);
+        if leaves {
+            // As when it was recorded: the thread goes on without the token until its next event.
+            drop(core);
+            next.inspect(|&next| self.tokens.give(next));
+            return Resumed::Free;
+        }
+        if core.granted.is_some_and(|turn| turn.thread == me) {
+            return Resumed::Turn(self.take(env, &mut core, me));
+        }
+        // Who is woken may run at once, on this very processor, and needs the core first of all.
+        drop(core);
+        next.inspect(|&next| self.tokens.give(next));
+        self.wait_for_turn(env, me)
+    }
+
+    /// Decides who is next, and wakes that thread, unless it is `taker`, who is about to look.
+    fn hand_over(&self, core: &mut Core<H>, why: Reason, taker: Option<ThreadId>) {
+        let next = self.decide(core, why).filter(|&next| taker != Some(next));
+        next.inspect(|&next| self.tokens.give(next));
+    }
+
+    /// Decides who is next. That thread still has to be woken.
+    #[must_use]
+    fn decide(&self, core: &mut Core<H>, why: Reason) -> Option<ThreadId> {
+        core.deadlock = None;
+        Self::wake_ready(core);
+        match core.scheduler.next(why, &self.host) {
+            Next::Run(turn) => {
+                core.granted = Some(turn);
+                return Some(turn.thread);
+            }
+            Next::Deadlock(deadlock) => core.deadlock = Some(deadlock),
+            Next::Idle | Next::Finished => {}
+        }
+        None
+    }
+
+    /// If nobody has the token, looks whether somebody can have it now.
+    fn kick(&self, core: &mut Core<H>) {
+        if core.scheduler.current().is_none() && core.granted.is_none() && !core.over {
+            self.hand_over(core, Reason::Budget, None);
+        }
+    }
+
+    /// Waits until the token is here, and takes it.
+    fn wait_for_turn(&self, env: H::Env, me: ThreadId) -> Resumed {
+        let mut looks = 0;
+        loop {
+            match self.tokens.wait_for_turn_timeout(me, LOOK_AGAIN) {
+                Err(_) => return Resumed::Free,
+                Ok(Waited::Turn) => {
+                    let mut core = self.core();
+                    if core.granted.is_some_and(|turn| turn.thread == me) {
+                        return Resumed::Turn(self.take(env, &mut core, me));
+                    }
+                }
+                Ok(Waited::TimedOut) => {
+                    looks += 1;
+                    self.look_again(env, looks);
+                }
+            }
+        }
+    }
+
+    /// Nothing happened for a while. If nobody has the token, do what can be done without those who are outside;
+    /// if nobody ever can have it, that is a deadlock.
+    fn look_again(&self, env: H::Env, looks: u32) {
+        let mut core = self.core();
+        if core.over || core.scheduler.current().is_some() || core.granted.is_some() {
+            return;
+        }
+        if let Some(deadlock) = core.deadlock.take() {
+            if self.amend(env, &mut core, &deadlock) {
+                self.kick(&mut core);
+                return;
+            }
+            // A thread that is not ours may still help, unless the threads wait for each other; and one that waits
+            // for a child process is woken when that ends, however long it takes.
+            if deadlock.certain || looks >= 10 && !outside::has_children() {
+                self.report_deadlock(env, core, &deadlock);
+                return;
+            }
+        }
+        // A schedule that is being repeated is not given up because a file or a socket is slower than it was.
+        if !self.settings.replaying || looks >= 100 {
+            core.scheduler.stop_waiting();
+        }
+        self.kick(&mut core);
+    }
+
+    /// Begins the turn that was granted to the current thread.
+    fn take(&self, env: H::Env, core: &mut Core<H>, me: ThreadId) -> Wake {
+        let Some(turn) = core.granted.take() else { return Wake::Ready };
+        self.bury(env, core);
+        core.slots[me.index()].awaited = None;
+        core.left = turn.budget;
+        core.leave = turn.leave;
+        let position = self.host.position(env);
+        core.counted = position;
+        if position >= core.buffer.end() {
+            self.next_buffer(core, me);
+        } else {
+            let first = (position - core.buffer.start()) / Record::SIZE;
+            core.begin_run(first, me);
+        }
+        let slot = &core.slots[me.index()];
+        self.host.grant(env, me, &slot.thread, slot.state, core.away());
+        self.set_window(env, core);
+        turn.wake
+    }
+
+    /// The program branches and branches and nothing happens: others may run before this comes back.
+    pub fn spinning(&self, env: H::Env) {
+        let Some(me) = current_thread() else { return };
+        let mut core = self.core();
+        if core.over
+            || core.scheduler.current() != Some(me)
+            || !self.host.may_stop(env, self.turn_end())
+        {
+            self.host.take_branches(env);
+            return;
+        }
+        let record = Record { site: special::BRANCHES, ..Record::default() };
+        self.emit(env, &mut core, me, record);
+        self.pass(env, core, me, Reason::Yielded);
+    }
+
+    /// The current thread has made a record inside of the runtime. Who makes one in the program asks behind it whether the turn
+    /// is over; here that goes unnoticed until the next record, which does not matter unless a recorded turn ended just
+    /// here, because the thread was held before its next event.
+    fn end_if_due(&self, env: H::Env) {
+        if !self.settings.replaying || self.holder().is_none() {
+            return;
+        }
+        let may_stop = self.host.may_stop(env, Moment::RecordedTurnEndInside);
+        let core = self.core();
+        let due = core.left == 0 && !core.over && may_stop;
+        drop(core);
+        if due {
+            self.limit_reached(env);
+        }
+    }
+}

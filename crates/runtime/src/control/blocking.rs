@@ -1,0 +1,180 @@
+//! Everything that makes a controlled thread wait for others, or lets others go on: locks, waits, permits, time.
+
+use untorn_schedule::{Arrival, AtSite, Blocker, LockKey, Nanos, Reason, ThreadId, Wake};
+
+use super::{Control, Core, Resumed};
+use crate::buffers::Record;
+use crate::host::Host;
+use crate::sync::Guard;
+
+/// How much virtual time asking for the time takes, so that a loop that waits for a moment comes to an end.
+const CLOCK_READING: u64 = 100;
+
+/// What a thread does to another one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Signal {
+    /// Gives it the permit that it parks for.
+    Permit,
+    /// Interrupts it if it waits.
+    Interrupt,
+}
+
+/// The current thread while it has the token and holds the runtime's lock. Nobody else does anything meanwhile, so the code
+/// that has one must not run code of the program.
+#[derive(Debug)]
+pub struct Holder<'a, H: Host> {
+    control: &'a Control<H>,
+    core: Guard<'a, Core<H>>,
+    env: H::Env,
+    me: ThreadId,
+}
+
+impl<H: Host> Holder<'_, H> {
+    /// Leaves a record of what the thread does.
+    pub fn record(&mut self, record: Record) {
+        self.control.emit(self.env, &mut self.core, self.me, record);
+    }
+
+    /// Virtual time. The events so far have taken some.
+    pub fn now(&mut self) -> Nanos {
+        self.control.account(self.env, &mut self.core, self.me);
+        self.core.scheduler.now()
+    }
+
+    /// Wakes one or all of those who wait on a lock.
+    pub fn notify(&mut self, lock: LockKey, all: bool) {
+        self.core.scheduler.notify(lock, all);
+    }
+
+    /// Whether a thread that the host means has ended.
+    pub fn has_ended(&self, is_it: impl Fn(&H::Thread) -> bool) -> bool {
+        self.core.slots.iter().any(|slot| slot.ended && is_it(&slot.thread))
+    }
+
+    /// Blocks the thread and lets others run until it can go on.
+    pub fn block(mut self, on: Blocker) -> Resumed {
+        self.control.account(self.env, &mut self.core, self.me);
+        self.core.scheduler.block(self.me, on);
+        self.control.pass(self.env, self.core, self.me, Reason::Blocked)
+    }
+
+    /// The same for a lock that another thread holds. The caller takes it in the model when the thread goes on, and gets back what it
+    /// said of the lock; not if control has ended.
+    pub fn block_on_lock(mut self, lock: LockKey, wanted: H::Lock) -> Option<H::Lock> {
+        let (control, me) = (self.control, self.me);
+        self.core.slots[me.index()].wanted = Some(wanted);
+        match self.block(Blocker::Lock(lock)) {
+            Resumed::Turn(_) => control.core().slots[me.index()].wanted.take(),
+            Resumed::Free => None,
+        }
+    }
+
+    /// Blocks the thread until somebody gives it a permit; not at all if it has one.
+    pub fn park(mut self, deadline: Option<Nanos>) -> Resumed {
+        self.control.account(self.env, &mut self.core, self.me);
+        self.core.scheduler.block(self.me, Blocker::Park { deadline });
+        if self.core.scheduler.blocked_on(self.me).is_none() {
+            return Resumed::Turn(Wake::Ready);
+        }
+        self.control.pass(self.env, self.core, self.me, Reason::Blocked)
+    }
+
+    /// Lets others go first.
+    pub fn yield_turn(mut self) -> Resumed {
+        self.control.account(self.env, &mut self.core, self.me);
+        self.control.pass(self.env, self.core, self.me, Reason::Yielded)
+    }
+
+    /// Ends what has to be done at once. In a replay, others may run before this comes back.
+    pub fn done(self) {
+        let (control, env) = (self.control, self.env);
+        drop(self.core);
+        control.end_if_due(env);
+    }
+}
+
+impl<H: Host> Control<H> {
+    /// For the thread that has the token; see [`Control::present`].
+    pub fn hold(&self, env: H::Env, me: ThreadId) -> Holder<'_, H> {
+        Holder { control: self, core: self.core(), env, me }
+    }
+
+    /// Leaves a record of what the current thread, which has the token, has done.
+    pub fn record(&self, env: H::Env, me: ThreadId, record: Record) {
+        let mut holder = self.hold(env, me);
+        holder.record(record);
+        holder.done();
+    }
+
+    /// Wakes a thread by other means than a lock. Any thread may do so; one that is controlled leaves the record. False if the
+    /// thread is not controlled.
+    pub fn signal(
+        &self,
+        env: H::Env,
+        is_it: impl Fn(&H::Thread) -> bool,
+        signal: Signal,
+        record: impl FnOnce(ThreadId) -> Record,
+    ) -> bool {
+        if !self.is_on() {
+            return false;
+        }
+        let holder = self.present(env);
+        let mut core = self.core();
+        let Some(target) = core.find(is_it).filter(|_| !core.over) else { return false };
+        if let Some(me) = holder {
+            self.emit(env, &mut core, me, record(target));
+        }
+        match signal {
+            Signal::Permit => core.scheduler.unpark(target),
+            Signal::Interrupt => core.scheduler.interrupt(target),
+        }
+        self.kick(&mut core);
+        drop(core);
+        self.end_if_due(env);
+        true
+    }
+
+    /// Before an event that the plan names, or that the policy wants to hear of: waits until it is due.
+    pub fn arrive(&self, env: H::Env, arrival: &Arrival<'_>) {
+        let Some(me) = self.present(env) else { return };
+        // A recorded schedule never has it stop where it must not.
+        if self.settings.asks_policy
+            && !self.settings.replaying
+            && !self.host.may_stop(env, self.turn_end())
+        {
+            let mut core = self.core();
+            self.account(env, &mut core, me);
+            core.scheduler.passes(me);
+            return;
+        }
+        loop {
+            let mut core = self.core();
+            self.account(env, &mut core, me);
+            match core.scheduler.arrives(me, arrival) {
+                AtSite::Go { stop_after } => {
+                    if stop_after {
+                        core.left = 1;
+                        core.stop_after = true;
+                        self.set_window(env, &core);
+                    }
+                    return;
+                }
+                AtSite::Hold => {
+                    if self.pass(env, core, me, Reason::Held) == Resumed::Free {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Virtual time, for the program. Asking takes some.
+    pub fn clock(&self, env: H::Env) -> Option<Nanos> {
+        let me = self.present(env)?;
+        let mut core = self.core();
+        self.account(env, &mut core, me);
+        core.clock_readings += 1;
+        let readings = Nanos(core.clock_readings * CLOCK_READING);
+        Some(core.scheduler.now().after(readings))
+    }
+}

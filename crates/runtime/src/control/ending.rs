@@ -1,0 +1,121 @@
+//! The end of a run: by itself, by a deadlock, or because the runtime gives up.
+
+use std::sync::atomic::Ordering;
+
+use untorn_runtime_protocol::DEADLOCK_EXIT;
+use untorn_schedule::Deadlock;
+
+use super::{Control, Core};
+use crate::buffers::Record;
+use crate::host::Host;
+use crate::recorder::Ending;
+use crate::sync::Guard;
+
+/// So many frames of each thread are shown.
+const MAX_FRAMES: usize = 8;
+
+impl<H: Host> Control<H> {
+    /// Completes the trace. Whoever runs from now on is not recorded.
+    pub fn finish(&self, env: H::Env) {
+        if !self.on.swap(false, Ordering::AcqRel) {
+            self.recorder.close(None);
+            return;
+        }
+        let mut core = self.core();
+        self.finish_core(env, &mut core);
+    }
+
+    fn finish_core(&self, env: H::Env, core: &mut Core<H>) {
+        if std::mem::replace(&mut core.over, true) {
+            return;
+        }
+        self.host.revoke(env, core.away());
+        if let Some(current) = core.scheduler.current().filter(|_| core.granted.is_none()) {
+            self.account(env, core, current);
+        }
+        core.scheduler.cut();
+        let empty = self.recorder.buffers.empty();
+        let mut last = std::mem::replace(&mut core.buffer, empty);
+        // A probe that is just being run may still write: not into what is being read.
+        self.host.set_window(env, core.buffer.start(), 0);
+        last.filled = core.counted.saturating_sub(last.start()) / Record::SIZE;
+        last.turns = core.scheduler.drain_turns();
+        self.recorder.buffers.send(last);
+        let ending = Ending {
+            outcome: core.scheduler.outcome(),
+            tally: core.tally.clone(),
+            threads: core.slots.len() as u32,
+        };
+        self.recorder.close(Some(ending));
+    }
+
+    /// The run is over, the program is not: whoever is left runs free.
+    pub(super) fn let_everybody_go(&self, env: H::Env, mut core: Guard<'_, Core<H>>) {
+        self.on.store(false, Ordering::Release);
+        self.finish_core(env, &mut core);
+        drop(core);
+        self.tokens.release_all();
+    }
+
+    /// Something went wrong inside of the runtime: the program goes on without it.
+    pub fn give_up(&self, why: &str) {
+        if self.on.swap(false, Ordering::AcqRel) {
+            self.recorder.fault(why);
+            self.tokens.release_all();
+        }
+    }
+
+    /// Looks whether the locks that threads wait for are really held. True if something was put right.
+    pub(super) fn amend(&self, env: H::Env, core: &mut Core<H>, deadlock: &Deadlock) -> bool {
+        let mut amended = 0;
+        for stuck in &deadlock.threads {
+            let wanted = core.slots[stuck.thread.index()].wanted.as_ref();
+            let holder = stuck.holder.and_then(|holder| core.slots.get(holder.index()));
+            let (Some(wanted), Some(holder)) = (wanted, holder) else { continue };
+            if self.host.amend(env, wanted, &holder.thread) {
+                amended += 1;
+            }
+        }
+        core.tally.amended += amended;
+        amended > 0
+    }
+
+    /// No thread can ever run again. The program would hang for ever; it ends here instead.
+    pub(super) fn report_deadlock(
+        &self,
+        env: H::Env,
+        mut core: Guard<'_, Core<H>>,
+        deadlock: &Deadlock,
+    ) {
+        let mut words = vec![format!("deadlock: {} threads wait for ever", deadlock.threads.len())];
+        for stuck in &deadlock.threads {
+            let name = |thread| core.scheduler.name(thread).unwrap_or("?").to_owned();
+            let held = stuck
+                .holder
+                .map_or(String::new(), |holder| format!(", which {} holds", name(holder)));
+            let slot = &core.slots[stuck.thread.index()];
+            let wait = self.host.describe(env, &slot.thread, &stuck.on, slot.wanted.as_ref());
+            words.push(format!("  {} waits for {}{held}", name(stuck.thread), wait.on));
+            let frames = wait.frames.iter().take(MAX_FRAMES);
+            words.extend(frames.map(|frame| format!("      at {frame}")));
+        }
+        self.recorder.deadlock(words.join("\n"));
+        self.on.store(false, Ordering::Release);
+        self.finish_core(env, &mut core);
+        let (threads, turns) = (core.slots.len() as u32, core.scheduler.outcome().turns);
+        self.recorder.write_progress(&self.settings.progress, threads, turns);
+        // The trace is complete, and no thread could do anything more.
+        (self.settings.exit)(DEADLOCK_EXIT);
+        drop(core);
+        self.tokens.release_all();
+    }
+
+    /// Tells the command line how far the run is. A run that is busy at this moment says so without numbers.
+    pub fn report(&self) {
+        let (threads, switches) = match self.core.try_lock() {
+            Some(core) => (core.slots.len() as u32, core.scheduler.outcome().turns),
+            None => (0, 0),
+        };
+        self.recorder.write_progress(&self.settings.progress, threads, switches);
+    }
+}

@@ -1,0 +1,204 @@
+//! Writing the trace: full buffers become events, and what is said of the run beside its events goes with them.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use untorn_runtime_protocol::{INPUT, Progress, SCHEDULE};
+use untorn_schedule::{Outcome, Schedule, ThreadId};
+use untorn_trace::formats::utr::{Compression, Writer};
+use untorn_trace::source::{Sink, TraceError};
+use untorn_trace::tables::Tables;
+
+use crate::buffers::{Buffer, Buffers, Record};
+use crate::control::Interventions;
+use crate::input::Input;
+use crate::sync::{Condition, Lock};
+
+/// Makes events of records: what a front end does on the thread that writes the trace.
+///
+/// Protocol: [`Convert::convert`] for each run of records of one thread, in the order in which they happened; then
+/// [`Convert::finish`], once. The tables hold all names that the events written so far use; names that are written
+/// already may be gone from them.
+pub trait Convert {
+    fn tables(&mut self) -> &mut Tables;
+
+    fn convert(&mut self, thread: ThreadId, records: &[Record], out: &mut Writer<File>);
+
+    /// The run is over: says in the metadata of the tables how it went.
+    fn finish(&mut self, ending: Option<&Ending>, notes: &[String]);
+}
+
+/// How the run ended, from the scheduler's view.
+#[derive(Clone, Debug)]
+pub struct Ending {
+    pub outcome: Outcome,
+    pub tally: Interventions,
+    pub threads: u32,
+}
+
+/// Takes buffers to the thread that writes them.
+#[derive(Debug)]
+pub struct Recorder {
+    pub(crate) buffers: Buffers,
+    input: Arc<Input>,
+    events: AtomicU64,
+    report: Lock<Report>,
+    changed: Condition,
+    /// One writes the file that tells the progress at a time.
+    progress: Lock<()>,
+}
+
+#[derive(Debug, Default)]
+struct Report {
+    fault: Option<String>,
+    notes: Vec<String>,
+    deadlock: bool,
+    ending: Option<Ending>,
+    /// The trace is whole.
+    done: bool,
+    /// The thread that writes has come to its end.
+    ended: bool,
+}
+
+impl Recorder {
+    /// The answers of standard input are kept in the trace.
+    pub fn new(input: Arc<Input>) -> Self {
+        Self {
+            buffers: Buffers::default(),
+            input,
+            events: AtomicU64::new(0),
+            report: Lock::default(),
+            changed: Condition::new(),
+            progress: Lock::new(()),
+        }
+    }
+
+    /// Writes the trace until [`Control::finish`](crate::Control::finish). The front end calls it once, on a thread of its own.
+    pub fn write_all(&self, file: File, converter: impl Convert) {
+        // Dropped last, and also by a panic: nobody may wait for a writer that is gone.
+        let _ended = Ended(self);
+        let mut writing = Writing { writer: Writer::new(file, Compression::None), converter };
+        // From its first moment on the file is a trace, whatever happens to the program.
+        let mut failed = false;
+        if let Err(error) = writing.writer.flush(writing.converter.tables()) {
+            self.fail(&error);
+            failed = true;
+        }
+        while let Some(buffer) = self.buffers.full() {
+            if !failed && let Err(error) = writing.write(&buffer, &self.input.take()) {
+                // The program goes on; its trace ends here, and that is said.
+                self.fail(&error);
+                failed = true;
+            }
+            self.events.store(writing.writer.events(), Ordering::Relaxed);
+            self.buffers.give_back(buffer);
+        }
+        if !failed {
+            let (ending, notes) = {
+                let report = self.report.lock();
+                (report.ending.clone(), report.notes.clone())
+            };
+            match writing.finish(ending.as_ref(), &notes) {
+                Ok(()) => self.report.lock().done = true,
+                Err(error) => self.fail(&error),
+            }
+        }
+    }
+
+    fn fail(&self, error: &TraceError) {
+        self.fault(&format!("the trace cannot be written: {error}"));
+    }
+
+    /// Why the runtime gave up. The first reason counts.
+    pub fn fault(&self, why: &str) {
+        self.report.lock().fault.get_or_insert_with(|| why.to_owned());
+    }
+
+    pub fn note(&self, words: String) {
+        self.report.lock().notes.push(words);
+    }
+
+    pub(crate) fn deadlock(&self, words: String) {
+        let mut report = self.report.lock();
+        report.deadlock = true;
+        report.notes.push(words);
+    }
+
+    /// No more buffers come: waits until the trace is written.
+    pub(crate) fn close(&self, ending: Option<Ending>) {
+        if let Some(ending) = ending {
+            self.report.lock().ending = Some(ending);
+        }
+        self.buffers.close();
+        let mut report = self.report.lock();
+        while !report.ended {
+            report = self.changed.wait(report);
+        }
+    }
+
+    pub fn progress(&self, threads: u32, switches: u64) -> Progress {
+        let report = self.report.lock();
+        Progress {
+            events: self.events.load(Ordering::Relaxed),
+            threads,
+            switches,
+            done: report.done,
+            fault: report.fault.clone(),
+            deadlock: report.deadlock,
+            notes: report.notes.clone(),
+        }
+    }
+
+    /// Tells the command line how far the run is; nothing depends on whether that works.
+    pub fn write_progress(&self, path: &Path, threads: u32, switches: u64) {
+        let Ok(text) = serde_json::to_vec(&self.progress(threads, switches)) else { return };
+        // Written aside and renamed, so that a reader never sees half of it; one at a time, for the same reason.
+        let _one = self.progress.lock();
+        let aside = path.with_extension("new");
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(true).mode(0o600).open(&aside);
+        if file.and_then(|mut file| file.write_all(&text)).is_ok() {
+            let _ = std::fs::rename(&aside, path);
+        }
+    }
+}
+
+struct Ended<'a>(&'a Recorder);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.report.lock().ended = true;
+        self.0.changed.notify_all();
+    }
+}
+
+struct Writing<C> {
+    writer: Writer<File>,
+    converter: C,
+}
+
+impl<C: Convert> Writing<C> {
+    fn write(&mut self, buffer: &Buffer, input: &[u8]) -> Result<(), TraceError> {
+        for (thread, records) in buffer.records() {
+            self.converter.convert(thread, records, &mut self.writer);
+        }
+        self.writer.check()?;
+        self.writer.forget_written(self.converter.tables());
+        if !input.is_empty() {
+            self.writer.extra(INPUT, input)?;
+        }
+        if buffer.turns.is_empty() {
+            return Ok(());
+        }
+        self.writer.extra(SCHEDULE, &Schedule::encode_steps(&buffer.turns))
+    }
+
+    fn finish(&mut self, ending: Option<&Ending>, notes: &[String]) -> Result<(), TraceError> {
+        self.converter.finish(ending, notes);
+        self.writer.finish(self.converter.tables())
+    }
+}

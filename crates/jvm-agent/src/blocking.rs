@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use jvmti_bindings::sys::jni::{jint, jobject};
 use untorn_runtime::buffers::special;
-use untorn_runtime::{Record, Resumed, Signal, current_thread};
+use untorn_runtime::{Record, Resumption, Signal, current_thread};
 use untorn_schedule::{Arrival, Blocker, LockKey, Nanos, ThreadId, Wake};
 
 use crate::agent::Agent;
@@ -113,12 +113,12 @@ impl Agent {
             // The thread behind the object has ended for us; only this monitor kept the JVM from saying so.
             drop(holder);
             self.host().await_termination(jni, object);
-            Resumed::Turn(Wake::Notified)
+            Resumption::Turn(Wake::Notified)
         } else {
             holder.block(Blocker::Wait { lock: LockKey(lock.into()), deadline })
         };
         self.enter_monitor(jni, object, entries);
-        let Resumed::Turn(wake) = resumed else { return Blocked::Done };
+        let Resumption::Turn(wake) = resumed else { return Blocked::Done };
         self.host().locks.hold(lock, me, depth);
         self.control.record(jni, me, Record { index, ..record(special::RESUME, lock) });
         self.ending(jni, wake)
@@ -179,8 +179,8 @@ impl Agent {
         let mut holder = self.control.hold(jni, me);
         let deadline = holder.now().after(Nanos(nanos.cast_unsigned()));
         match holder.block(Blocker::Sleep { deadline }) {
-            Resumed::Turn(wake) => self.ending(jni, wake),
-            Resumed::Free => Blocked::NotOurs,
+            Resumption::Turn(wake) => self.ending(jni, wake),
+            Resumption::Free => Blocked::NotOurs,
         }
     }
 
@@ -203,7 +203,7 @@ impl Agent {
             (false, nanos) => Some(holder.now().after(Nanos(nanos.cast_unsigned()))),
             (true, millis) => Some(from_millis(millis)),
         };
-        let Resumed::Turn(wake) = holder.park(deadline) else { return Blocked::Done };
+        let Resumption::Turn(wake) = holder.park(deadline) else { return Blocked::Done };
         let kind = if wake == Wake::Ready { special::PARK } else { special::PARK_TIMEOUT };
         self.control.record(jni, me, Record { value: me.0.into(), ..record(kind, 0) });
         Blocked::Done

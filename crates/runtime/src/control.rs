@@ -23,13 +23,13 @@ use crate::buffers::{CAPACITY, Record, special};
 use crate::host::{Host, Moment};
 use crate::recorder::Recorder;
 use crate::sync::{Guard, Lock};
-use crate::token::{Tokens, Waited};
+use crate::token::{Tokens, WaitResult};
 
 pub use self::blocking::{Holder, Signal};
 pub(crate) use self::core::Core;
 pub use self::core::Interventions;
 pub use self::outside::Pulse;
-pub use self::ready::Awaited;
+pub use self::ready::AwaitedDescriptor;
 pub use self::threads::{ThreadNames, current_processor};
 
 /// Events that a thread gets beyond its budget while it must not be stopped.
@@ -46,7 +46,7 @@ thread_local! {
 
 /// How a thread goes on after it gave the token away.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Resumed {
+pub enum Resumption {
     /// It has the token again.
     Turn(Wake),
     /// Control has ended: it runs free, and must do for real what it asked for.
@@ -219,7 +219,7 @@ impl<H: Host> Control<H> {
         mut core: Guard<'_, Core<H>>,
         me: ThreadId,
         why: Reason,
-    ) -> Resumed {
+    ) -> Resumption {
         let leaves = core.leave && core.left == 0;
         core.slots[me.index()].away = leaves;
         let away = core.away();
@@ -229,10 +229,10 @@ impl<H: Host> Control<H> {
             // As when it was recorded: the thread goes on without the token until its next event.
             drop(core);
             next.inspect(|&next| self.tokens.give(next));
-            return Resumed::Free;
+            return Resumption::Free;
         }
         if core.granted.is_some_and(|turn| turn.thread == me) {
-            return Resumed::Turn(self.take(env, &mut core, me));
+            return Resumption::Turn(self.take(env, &mut core, me));
         }
         // Who is woken may run at once, on this very processor, and needs the core first of all.
         drop(core);
@@ -270,18 +270,18 @@ impl<H: Host> Control<H> {
     }
 
     /// Waits until the token is here, and takes it.
-    fn wait_for_turn(&self, env: H::Env, me: ThreadId) -> Resumed {
+    fn wait_for_turn(&self, env: H::Env, me: ThreadId) -> Resumption {
         let mut looks = 0;
         loop {
             match self.tokens.wait_for_turn_timeout(me, LOOK_AGAIN) {
-                Err(_) => return Resumed::Free,
-                Ok(Waited::Turn) => {
+                Err(_) => return Resumption::Free,
+                Ok(WaitResult::Turn) => {
                     let mut core = self.core();
                     if core.granted.is_some_and(|turn| turn.thread == me) {
-                        return Resumed::Turn(self.take(env, &mut core, me));
+                        return Resumption::Turn(self.take(env, &mut core, me));
                     }
                 }
-                Ok(Waited::TimedOut) => {
+                Ok(WaitResult::TimedOut) => {
                     looks += 1;
                     self.look_again(env, looks);
                 }

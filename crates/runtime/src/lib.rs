@@ -22,11 +22,11 @@ mod watchdog;
 pub use allocator::Allocator;
 pub use buffers::Record;
 pub use control::{
-    Awaited, Control, Holder, Interventions, Pulse, Resumed, Settings, Signal, ThreadNames,
-    current_processor, current_thread,
+    AwaitedDescriptor, Control, Holder, Interventions, Pulse, Resumption, Settings, Signal,
+    ThreadNames, current_processor, current_thread,
 };
 pub use host::{Host, Moment, WaitDescription};
 pub use input::{Answer, Input};
 pub use recorder::{Convert, Ending, Recorder};
-pub use token::{Released, Tokens, Waited};
+pub use token::{Released, Tokens, WaitResult};
 pub use watchdog::Watchdog;

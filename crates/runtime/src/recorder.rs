@@ -80,7 +80,7 @@ impl Recorder {
     /// Writes the trace until [`Control::finish`](crate::Control::finish). The front end calls it once, on a thread of its own.
     pub fn write_all(&self, file: File, converter: impl Convert) {
         // Dropped last, and also by a panic: nobody may wait for a writer that is gone.
-        let _ended = Ended(self);
+        let _end = EndOfWriter(self);
         let mut writing = Writing { writer: Writer::new(file, Compression::None), converter };
         // From its first moment on the file is a trace, whatever happens to the program.
         let mut failed = false;
@@ -167,9 +167,9 @@ impl Recorder {
     }
 }
 
-struct Ended<'a>(&'a Recorder);
+struct EndOfWriter<'a>(&'a Recorder);
 
-impl Drop for Ended<'_> {
+impl Drop for EndOfWriter<'_> {
     fn drop(&mut self) {
         self.0.report.lock().ended = true;
         self.0.changed.notify_all();

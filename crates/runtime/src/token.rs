@@ -21,7 +21,7 @@ pub struct Released;
 
 /// How a wait with a time limit ended.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Waited {
+pub enum WaitResult {
     /// The thread has the token.
     Turn,
     TimedOut,
@@ -63,9 +63,9 @@ impl Slot {
         }
     }
 
-    fn wait(&self, until: Option<Instant>) -> Result<Waited, Released> {
+    fn wait(&self, until: Option<Instant>) -> Result<WaitResult, Released> {
         if let Some(taken) = self.take() {
-            return taken.map(|()| Waited::Turn);
+            return taken.map(|()| WaitResult::Turn);
         }
         loop {
             // If it fails, the token has come meanwhile, or another round announced it before.
@@ -76,19 +76,19 @@ impl Slot {
                 left => wait(&self.state, AWAITED, left),
             }
             if let Some(taken) = self.take() {
-                return taken.map(|()| Waited::Turn);
+                return taken.map(|()| WaitResult::Turn);
             }
         }
     }
 
-    fn give_up(&self) -> Result<Waited, Released> {
+    fn give_up(&self) -> Result<WaitResult, Released> {
         let order = Ordering::AcqRel;
         match self.state.compare_exchange(AWAITED, ABSENT, order, Ordering::Acquire) {
-            Ok(_) => Ok(Waited::TimedOut),
+            Ok(_) => Ok(WaitResult::TimedOut),
             // The token came in the last moment.
             Err(_) => match self.take() {
-                Some(taken) => taken.map(|()| Waited::Turn),
-                None => Ok(Waited::TimedOut),
+                Some(taken) => taken.map(|()| WaitResult::Turn),
+                None => Ok(WaitResult::TimedOut),
             },
         }
     }
@@ -122,7 +122,7 @@ impl Tokens {
         &self,
         thread: ThreadId,
         limit: Duration,
-    ) -> Result<Waited, Released> {
+    ) -> Result<WaitResult, Released> {
         // A limit beyond the end of the clock is none.
         self.slot(thread).wait(Instant::now().checked_add(limit))
     }

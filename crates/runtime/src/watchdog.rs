@@ -21,7 +21,7 @@ const LAST_RESORT: u32 = 5;
 #[derive(Debug)]
 pub struct Watchdog {
     patience: Duration,
-    last: Option<Sight>,
+    last: Option<Sighting>,
     reported: Instant,
 }
 
@@ -57,7 +57,7 @@ impl Watchdog {
                 Some(pulse.thread)
             }
             _ => {
-                self.last = Some(Sight::new(pulse));
+                self.last = Some(Sighting::new(pulse));
                 None
             }
         }
@@ -66,13 +66,13 @@ impl Watchdog {
 
 /// When the thread with the token was first seen at a point from which it has not moved since.
 #[derive(Debug)]
-struct Sight {
+struct Sighting {
     pulse: Pulse,
     since: Instant,
     awake: Option<Duration>,
 }
 
-impl Sight {
+impl Sighting {
     fn new(pulse: Pulse) -> Self {
         Self { pulse, since: Instant::now(), awake: awake(pulse.tid) }
     }

@@ -1,7 +1,7 @@
 //! Native methods of the JDK that read, write or accept, and so wait for a file, a pipe or a socket to be ready.
 //!
 //! They stay as they are. Before one of them the thread lets the others run until there is something for it, see
-//! [`Awaited`]; the method itself then runs with the token, and does not block.
+//! [`AwaitedDescriptor`]; the method itself then runs with the token, and does not block.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
 
 use jvmti_bindings::sys::jni::{JNIEnv, jboolean, jfieldID, jint, jlong, jobject};
-use untorn_runtime::{Awaited, Input};
+use untorn_runtime::{AwaitedDescriptor, Input};
 
 use super::standard_input;
 use crate::agent::{agent, guarded};
@@ -186,7 +186,7 @@ fn blocks(fd: i32) -> bool {
 }
 
 /// Lets others run until the descriptor is ready. True if that was for us to do: the method then need not wait.
-fn wait(env: *mut JNIEnv, find: impl FnOnce(Jni) -> Option<Awaited>) -> bool {
+fn wait(env: *mut JNIEnv, find: impl FnOnce(Jni) -> Option<AwaitedDescriptor>) -> bool {
     // SAFETY: the JVM passes the environment of the current thread.
     let jni = unsafe { Jni::new(env) };
     let Some(agent) = agent().filter(|agent| agent.control.is_on()) else { return false };
@@ -197,14 +197,16 @@ fn wait(env: *mut JNIEnv, find: impl FnOnce(Jni) -> Option<Awaited>) -> bool {
 /// Waits before a transfer that has no time limit.
 fn wait_for(env: *mut JNIEnv, events: i16, number: impl FnOnce(Jni) -> Option<i32>) {
     wait(env, |jni| {
-        let fd = number(jni).filter(|&fd| fd == Awaited::NOTHING || blocks(fd))?;
-        Some(Awaited { fd, events, limit: None })
+        let fd = number(jni).filter(|&fd| fd == AwaitedDescriptor::NOTHING || blocks(fd))?;
+        Some(AwaitedDescriptor { fd, events, limit: None })
     });
 }
 
 /// Waits with a limit; what of it is left for the method itself.
 fn wait_within(env: *mut JNIEnv, descriptor: jobject, events: i16, millis: jlong) -> jlong {
-    let find = |jni| Some(Awaited { fd: number(jni, descriptor)?, events, limit: limit(millis) });
+    let find = |jni| {
+        Some(AwaitedDescriptor { fd: number(jni, descriptor)?, events, limit: limit(millis) })
+    };
     if millis != 0 && wait(env, find) { 0 } else { millis }
 }
 
@@ -267,7 +269,7 @@ fn wait_for_input(jni: Jni, env: *mut JNIEnv, stream: jobject) -> Option<&'stati
     let fd = number_of_stream(jni, stream);
     let input = standard_input::input(fd);
     let known = input.is_some_and(Input::is_known);
-    wait_for(env, IN, |_| if known { Some(Awaited::NOTHING) } else { fd });
+    wait_for(env, IN, |_| if known { Some(AwaitedDescriptor::NOTHING) } else { fd });
     input
 }
 
@@ -326,7 +328,7 @@ unsafe extern "system" fn select<const N: usize>(
     millis: jint,
 ) -> jint {
     let limit = limit(millis.into());
-    let waited = millis != 0 && wait(env, |_| Some(Awaited { fd, events: IN, limit }));
+    let waited = millis != 0 && wait(env, |_| Some(AwaitedDescriptor { fd, events: IN, limit }));
     let millis = if waited { 0 } else { millis };
     original!(N, Select, env, class, fd, address, count, millis)
 }

@@ -2,7 +2,7 @@
 
 use untorn_schedule::{Arrival, AtSite, Blocker, LockKey, Nanos, Reason, ThreadId, Wake};
 
-use super::{Control, Core, Resumed};
+use super::{Control, Core, Resumption};
 use crate::buffers::Record;
 use crate::host::Host;
 use crate::sync::Guard;
@@ -52,7 +52,7 @@ impl<H: Host> Holder<'_, H> {
     }
 
     /// Blocks the thread and lets others run until it can go on.
-    pub fn block(mut self, on: Blocker) -> Resumed {
+    pub fn block(mut self, on: Blocker) -> Resumption {
         self.control.account(self.env, &mut self.core, self.me);
         self.core.scheduler.block(self.me, on);
         self.control.pass(self.env, self.core, self.me, Reason::Blocked)
@@ -64,23 +64,23 @@ impl<H: Host> Holder<'_, H> {
         let (control, me) = (self.control, self.me);
         self.core.slots[me.index()].wanted = Some(wanted);
         match self.block(Blocker::Lock(lock)) {
-            Resumed::Turn(_) => control.core().slots[me.index()].wanted.take(),
-            Resumed::Free => None,
+            Resumption::Turn(_) => control.core().slots[me.index()].wanted.take(),
+            Resumption::Free => None,
         }
     }
 
     /// Blocks the thread until somebody gives it a permit; not at all if it has one.
-    pub fn park(mut self, deadline: Option<Nanos>) -> Resumed {
+    pub fn park(mut self, deadline: Option<Nanos>) -> Resumption {
         self.control.account(self.env, &mut self.core, self.me);
         self.core.scheduler.block(self.me, Blocker::Park { deadline });
         if self.core.scheduler.blocked_on(self.me).is_none() {
-            return Resumed::Turn(Wake::Ready);
+            return Resumption::Turn(Wake::Ready);
         }
         self.control.pass(self.env, self.core, self.me, Reason::Blocked)
     }
 
     /// Lets others go first.
-    pub fn yield_turn(mut self) -> Resumed {
+    pub fn yield_turn(mut self) -> Resumption {
         self.control.account(self.env, &mut self.core, self.me);
         self.control.pass(self.env, self.core, self.me, Reason::Yielded)
     }
@@ -160,7 +160,7 @@ impl<H: Host> Control<H> {
                     return;
                 }
                 AtSite::Hold => {
-                    if self.pass(env, core, me, Reason::Held) == Resumed::Free {
+                    if self.pass(env, core, me, Reason::Held) == Resumption::Free {
                         return;
                     }
                 }

@@ -2,7 +2,7 @@
 
 use untorn_schedule::{Deadlock, Scheduler, ThreadId, Turn};
 
-use super::Awaited;
+use super::AwaitedDescriptor;
 use crate::buffers::Buffer;
 use crate::host::Host;
 
@@ -22,7 +22,7 @@ pub(crate) struct Slot<H: Host> {
     /// The lock that it wants, while it is blocked on one.
     pub(crate) wanted: Option<H::Lock>,
     /// The descriptor that it waits for, outside.
-    pub(crate) awaited: Option<Awaited>,
+    pub(crate) awaited: Option<AwaitedDescriptor>,
 }
 
 impl<H: Host> Slot<H> {

@@ -2,7 +2,7 @@
 
 use untorn_schedule::{Blocker, LockKey, Reason, ThreadId};
 
-use super::{Control, Core, Resumed, current_thread};
+use super::{Control, Core, Resumption, current_thread};
 use crate::host::Host;
 
 impl<H: Host> Control<H> {
@@ -53,7 +53,7 @@ impl<H: Host> Control<H> {
         core.scheduler.returned(me);
         self.kick(&mut core);
         drop(core);
-        matches!(self.wait_for_turn(env, me), Resumed::Turn(_))
+        matches!(self.wait_for_turn(env, me), Resumption::Turn(_))
     }
 
     /// The watchdog takes the token from a thread that is blocked in the operating system.

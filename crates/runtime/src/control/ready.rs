@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use untorn_schedule::{Blocker, Nanos, ThreadId, Wake};
 
-use super::{Control, Core, LOOK_AGAIN, Resumed};
+use super::{Control, Core, LOOK_AGAIN, Resumption};
 use crate::buffers::{Record, special};
 use crate::host::{Host, Moment};
 
 /// A descriptor that a thread wants to be ready.
 #[derive(Clone, Copy, Debug)]
-pub struct Awaited {
+pub struct AwaitedDescriptor {
     pub fd: i32,
     /// As `poll` takes them.
     pub events: i16,
@@ -29,7 +29,7 @@ pub struct Awaited {
     pub limit: Option<Duration>,
 }
 
-impl Awaited {
+impl AwaitedDescriptor {
     /// In the place of a descriptor: there is nothing to wait for.
     pub const NOTHING: i32 = -1;
 
@@ -61,7 +61,7 @@ impl Awaited {
 
 impl<H: Host> Control<H> {
     /// Waits until a descriptor is ready, or the limit is over. False if that is not for us to do.
-    pub fn await_ready(&self, env: H::Env, awaited: &Awaited) -> bool {
+    pub fn await_ready(&self, env: H::Env, awaited: &AwaitedDescriptor) -> bool {
         let begun = Instant::now();
         let may_leave = |_: &ThreadId| self.host.may_stop(env, Moment::Leaving);
         let Some(me) = self.present(env).filter(may_leave) else { return false };
@@ -82,7 +82,7 @@ impl<H: Host> Control<H> {
     }
 
     /// Gives the token away unless the descriptor is ready; in a replay, if it was given away here.
-    fn leaves(&self, env: H::Env, me: ThreadId, awaited: &Awaited) -> bool {
+    fn leaves(&self, env: H::Env, me: ThreadId, awaited: &AwaitedDescriptor) -> bool {
         let mut core = self.core();
         let look = Record { site: special::LOOK, ..Record::default() };
         self.emit(env, &mut core, me, look);
@@ -101,7 +101,7 @@ impl<H: Host> Control<H> {
     }
 
     /// Waits without the token. False if the limit is over.
-    fn watch(&self, me: ThreadId, awaited: &Awaited, begun: Instant) -> bool {
+    fn watch(&self, me: ThreadId, awaited: &AwaitedDescriptor, begun: Instant) -> bool {
         loop {
             if awaited.is_ready(awaited.slice(begun)) {
                 return true;
@@ -132,15 +132,15 @@ impl<H: Host> Control<H> {
         self.kick(&mut core);
         drop(core);
         match self.wait_for_turn(env, me) {
-            Resumed::Turn(wake) => Some(wake),
-            Resumed::Free => None,
+            Resumption::Turn(wake) => Some(wake),
+            Resumption::Free => None,
         }
     }
 
     /// Before a decision: lets those take part whose descriptors have become ready.
     pub(super) fn wake_ready(core: &mut Core<H>) {
         let Core { slots, scheduler, .. } = core;
-        let ready = |awaited: Awaited| awaited.is_ready(Duration::ZERO);
+        let ready = |awaited: AwaitedDescriptor| awaited.is_ready(Duration::ZERO);
         for (index, slot) in slots.iter().enumerate() {
             if !slot.awaited.is_some_and(ready) {
                 continue;

@@ -4,4 +4,11 @@ mod ending;
 mod outside;
 mod program;
 mod scheduling;
+mod sources;
 mod tokens;
+
+use untorn_runtime::Allocator;
+
+/// As a front end has it, so that all that is tested here is tested with this allocator, too.
+#[global_allocator]
+static MEMORY: Allocator = Allocator::new();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use untorn_runtime::Awaited;
+use untorn_runtime::AwaitedDescriptor;
 use untorn_runtime::buffers::special;
 use untorn_schedule::{PolicyKind, Reason};
 
@@ -51,8 +51,8 @@ fn a_thread_that_was_left_alone_is_back_when_nobody_else_can_run() {
     assert_eq!(recorded.accesses(), [(0, 1), (0, 2)]);
 }
 
-fn awaited(reader: &PipeReader, limit: Option<Duration>) -> Awaited {
-    Awaited { fd: reader.as_raw_fd(), events: libc::POLLIN, limit }
+fn awaited(reader: &PipeReader, limit: Option<Duration>) -> AwaitedDescriptor {
+    AwaitedDescriptor { fd: reader.as_raw_fd(), events: libc::POLLIN, limit }
 }
 
 /// One thread reads from a pipe what another one writes.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use untorn_runtime::buffers::special;
 use untorn_runtime::{
-    Control, Convert, Ending, Host, Input, Moment, Record, Recorder, Resumed, Settings,
+    Control, Convert, Ending, Host, Input, Moment, Record, Recorder, Resumption, Settings,
     ThreadNames, WaitDescription, Watchdog, current_thread,
 };
 use untorn_runtime_protocol::{Progress, SCHEDULE};
@@ -204,7 +204,7 @@ impl Program {
     /// Waits for something; true if control has not ended meanwhile.
     pub fn block(&self, on: Blocker) -> bool {
         let me = self.me();
-        self.control.hold((), me).block(on) != Resumed::Free
+        self.control.hold((), me).block(on) != Resumption::Free
     }
 
     pub fn spawn(
@@ -218,7 +218,9 @@ impl Program {
         let child = self.control.fork((), me, name, number, daemon);
         let program = self.clone();
         let body = move || {
-            assert!(program.control.started((), |&thread| thread == number));
+            // A thread that comes when control has ended already is not controlled, and runs all the same.
+            let controlled = program.control.started((), |&thread| thread == number);
+            assert!(controlled || !program.control.is_on());
             program.body(body);
         };
         locked(&self.running).push(thread::spawn(body));

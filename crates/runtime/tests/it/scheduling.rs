@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use untorn_runtime::buffers::{CAPACITY, special};
-use untorn_runtime::{Record, Resumed, Signal};
+use untorn_runtime::{Record, Resumption, Signal};
 use untorn_schedule::{Blocker, Nanos, PolicyKind, ThreadId, Wake};
 
 use crate::program::{Program, Run, run};
@@ -202,7 +202,7 @@ fn a_permit_may_come_before_it_is_asked_for() {
             let parked = main.spawn("parked", false, |program| {
                 let me = program.control.present(()).expect("it has the token");
                 program.access(1, 0);
-                assert_eq!(program.control.hold((), me).park(None), Resumed::Turn(Wake::Ready));
+                assert_eq!(program.control.hold((), me).park(None), Resumption::Turn(Wake::Ready));
                 program.access(2, 0);
             });
             main.access(3, 0);

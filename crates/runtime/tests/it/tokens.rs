@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use untorn_runtime::{Released, Tokens, Waited};
+use untorn_runtime::{Released, Tokens, WaitResult};
 use untorn_schedule::{Mode, Next, Options, PolicyKind, Reason, Scheduler, ThreadId};
 
 #[test]
@@ -14,12 +14,12 @@ fn a_token_may_come_before_its_thread() {
     tokens.give(ThreadId(3));
     assert_eq!(tokens.wait_for_turn(ThreadId(3)), Ok(()));
     let limit = Duration::from_millis(1);
-    assert_eq!(tokens.wait_for_turn_timeout(ThreadId(3), limit), Ok(Waited::TimedOut));
+    assert_eq!(tokens.wait_for_turn_timeout(ThreadId(3), limit), Ok(WaitResult::TimedOut));
     tokens.give(ThreadId(3));
-    assert_eq!(tokens.wait_for_turn_timeout(ThreadId(3), limit), Ok(Waited::Turn));
-    assert_eq!(tokens.wait_for_turn_timeout(ThreadId(3), Duration::ZERO), Ok(Waited::TimedOut));
+    assert_eq!(tokens.wait_for_turn_timeout(ThreadId(3), limit), Ok(WaitResult::Turn));
+    assert_eq!(tokens.wait_for_turn_timeout(ThreadId(3), Duration::ZERO), Ok(WaitResult::TimedOut));
     tokens.give(ThreadId(3));
-    assert_eq!(tokens.wait_for_turn_timeout(ThreadId(3), Duration::MAX), Ok(Waited::Turn));
+    assert_eq!(tokens.wait_for_turn_timeout(ThreadId(3), Duration::MAX), Ok(WaitResult::Turn));
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn a_wake_without_reason_is_no_turn() {
     let tokens = Tokens::new();
     thread::current().unpark();
     let limit = Duration::from_millis(1);
-    assert_eq!(tokens.wait_for_turn_timeout(ThreadId(0), limit), Ok(Waited::TimedOut));
+    assert_eq!(tokens.wait_for_turn_timeout(ThreadId(0), limit), Ok(WaitResult::TimedOut));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_token_that_comes_in_the_last_moment_is_not_lost() {
     });
     for round in 0..ROUNDS {
         let limit = Duration::from_micros(u64::from(round % 40));
-        while tokens.wait_for_turn_timeout(ThreadId(0), limit) != Ok(Waited::Turn) {}
+        while tokens.wait_for_turn_timeout(ThreadId(0), limit) != Ok(WaitResult::Turn) {}
         tokens.give(ThreadId(1));
     }
     giver.join().expect("no panic");

@@ -11,6 +11,7 @@ mod orders;
 
 use std::sync::PoisonError;
 
+use untorn_bytecode::descriptor::Signature;
 use untorn_bytecode::{Instr, Kind, Member, Snippet, op};
 
 use super::{MethodPass, RewriteError};
@@ -66,23 +67,7 @@ impl Operands {
 
 /// The kinds of a method's parameters.
 fn parameters(descriptor: &str) -> Option<Vec<Kind>> {
-    types(descriptor)?.into_iter().map(Kind::of).collect()
-}
-
-/// The types of a method's parameters.
-pub(super) fn types(descriptor: &str) -> Option<Vec<&str>> {
-    let mut rest = descriptor.strip_prefix('(')?;
-    let mut found = Vec::new();
-    while !rest.starts_with(')') {
-        let dimensions = rest.bytes().take_while(|&byte| byte == b'[').count();
-        let length = match rest.as_bytes().get(dimensions)? {
-            b'L' => rest.find(';')? + 1,
-            _ => dimensions + 1,
-        };
-        found.push(rest.get(..length)?);
-        rest = rest.get(length..)?;
-    }
-    Some(found)
+    Signature::parse(descriptor)?.parameters.into_iter().map(Kind::of).collect()
 }
 
 impl<'a> MethodPass<'_, '_, 'a> {
@@ -191,13 +176,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptors_are_taken_apart() {
-        let all = types("(I[[JLjava/lang/String;[Ljava/lang/Object;D)V");
-        let expected = ["I", "[[J", "Ljava/lang/String;", "[Ljava/lang/Object;", "D"];
-        assert_eq!(all.as_deref(), Some(&expected[..]));
-        assert_eq!(types("()V").as_deref(), Some(&[][..]));
-        assert_eq!(types("(Lx"), None);
-        assert_eq!(types("(I"), None);
+    fn parameters_have_kinds() {
         assert_eq!(parameters("(JZ)V"), Some(vec![Kind::Long, Kind::Int]));
+        assert_eq!(parameters("(Lx"), None);
     }
 }

@@ -4,10 +4,10 @@
 //! its arguments, objects by their identity, and at its end with its result. One that throws has no end mark; the
 //! converter sees that by what comes next.
 
-use untorn_bytecode::{Instr, Kind, Member, Snippet, op};
+use untorn_bytecode::{Instr, Kind, Member, Snippet, descriptor, op};
 use untorn_trace::event::ValueKind;
 
-use super::library::{Operands, types};
+use super::library::Operands;
 use super::{MethodPass, RewriteError, value_kind};
 use crate::sites::{CodeSite, SiteKind};
 
@@ -88,7 +88,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 "(Ljava/lang/Object;I)V",
             )?,
         };
-        for (at, of_type) in types(&called.descriptor).into_iter().flatten().enumerate() {
+        for (at, of_type) in descriptor::parameters(&called.descriptor).enumerate() {
             let probe = match operands.kind(first + at) {
                 Some(Kind::Int) => "(II)V",
                 Some(Kind::Long) => "(JI)V",

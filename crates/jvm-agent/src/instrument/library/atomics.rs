@@ -1,10 +1,10 @@
 //! Atomic variables, their arrays, field updaters, adders and variable handles.
 
-use untorn_bytecode::{Instr, Kind, Member, Snippet, op};
+use untorn_bytecode::{Instr, Kind, Member, Snippet, descriptor, op};
 use untorn_trace::event::{Access, ValueKind};
 
 use super::super::{MethodPass, RewriteError, access};
-use super::{Operands, types};
+use super::Operands;
 use crate::sites::{FieldName, Reached, SiteKind};
 
 pub(super) const PROBES: &str = "java/lang/UntornAtomics";
@@ -160,7 +160,7 @@ impl Target {
 fn handle_place(deed: AccessEffect, descriptor: &str, operands: &Operands) -> Option<Place> {
     let named = |holder| Some(Place { what: Reached::NamedField, holder, index: None });
     let coordinates = operands.count().checked_sub(1 + deed.values())?;
-    let first = types(descriptor)?.first().copied();
+    let first = descriptor::parameters(descriptor).next();
     match coordinates {
         0 => named(None),
         1 if operands.kind(1) == Some(Kind::Reference) => named(Some(1)),

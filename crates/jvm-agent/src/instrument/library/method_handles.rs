@@ -1,13 +1,13 @@
 //! Fields through method handles. Which field a handle leads to is known from where it was made; a call is told by its
 //! shape, and the probe sees whether the handle is one of those.
 
+use untorn_bytecode::descriptor::Signature;
 use untorn_bytecode::{Instr, Kind, Member, Snippet, op};
 use untorn_trace::event::Access;
 
 use super::super::access::argument;
 use super::super::{MethodPass, RewriteError};
 use super::atomics::PROBES;
-use super::types;
 use crate::sites::{Reached, SiteKind};
 
 /// How the call of a getter or setter looks: with the object that has the field or without; the type of the value.
@@ -19,8 +19,7 @@ struct Shape<'d> {
 }
 
 fn shape(descriptor: &str) -> Option<Shape<'_>> {
-    let arguments = types(descriptor)?;
-    let result = descriptor.rsplit(')').next()?;
+    let Signature { parameters: arguments, result } = Signature::parse(descriptor)?;
     let is_object = |kind: &&str| kind.starts_with('L');
     match (arguments.as_slice(), result) {
         ([], value) if value != "V" => Some(Shape { write: false, of_object: false, value }),

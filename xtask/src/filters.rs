@@ -1,8 +1,5 @@
 //! The figures of candidates, lock-valid prediction and the filters.
 
-#[path = "../../crates/predict/tests/support/mod.rs"]
-mod support;
-
 use std::process::Command;
 use std::time::Instant;
 
@@ -15,6 +12,7 @@ use untorn_testkit::programs::ProgramKnobs;
 use untorn_testkit::{Workload, name_tables};
 use untorn_trace::{Op, SiteId};
 
+use crate::filter_quality;
 use crate::predict::{peak_memory, processor_seconds};
 
 /// Predictions of the table of filters.
@@ -65,12 +63,12 @@ pub fn print_all() -> Result<()> {
 }
 
 fn print_filters(name: &str, knobs: &ProgramKnobs) -> Result<()> {
-    let tally = support::measure(knobs, PREDICTIONS, 11, 12).map_err(anyhow::Error::msg)?;
+    let tally = filter_quality::measure(knobs, PREDICTIONS, 11, 12).map_err(anyhow::Error::msg)?;
     let (all, feasible) = (tally.predictions, tally.feasible);
     println!("\n{all} predictions on {name} programs, {feasible} feasible.\n");
     println!("| filter | asked | kept though infeasible | recall |");
     println!("| --- | --- | --- | --- |");
-    for (filter, name) in support::NAMES.iter().enumerate() {
+    for (filter, name) in filter_quality::NAMES.iter().enumerate() {
         let recall = tally.recall(filter) * 100.0;
         let (asked, wrong) = (tally.asked[filter], tally.wrong[filter]);
         println!("| {name} | {asked} | {wrong} | {recall:.1} % |");

@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, reason = "printing the figures is the purpose of this program")]
 
 mod confirm;
+mod filter_quality;
 mod filters;
 mod jvm;
 mod machine;

@@ -36,11 +36,10 @@ fn private_memory() -> i64 {
     number.and_then(|kilobytes| kilobytes.parse::<i64>().ok()).unwrap_or(0) * 1024
 }
 
-/// One test, not several: tests of one program share its memory.
+/// One test in a program of its own: tests of one program share its memory.
 #[test]
 fn soak_a_long_trace_takes_no_more_memory_than_a_short_one() {
-    let soak = std::env::var_os("UNTORN_SOAK").is_some();
-    let long = if soak { 1_000_000_000 } else { 20_000_000 };
+    let long = if untorn_testkit::is_soak() { 1_000_000_000 } else { 20_000_000 };
     let megabyte = 1 << 20;
     for shape in [Shape::Mix, Shape::Hold] {
         let (verdict, growth) = run(Fast::new(), ShapeSpec::new(shape, long));

@@ -4,6 +4,7 @@
 //! conflict alone, the [`validity`] predicate from the definition of a well-formed trace, and a
 //! [`random`] trace depends on nothing but its seed. [`for_random_traces`] ties them together.
 
+pub mod abstraction;
 pub mod class_file;
 pub mod effort;
 pub mod harness;

@@ -1,0 +1,19 @@
+//! The scheduler against a simulated machine that runs random programs.
+//!
+//! The machine has its own idea of who can run, written from the meaning of locks, waits, permits
+//! and deadlines; every decision of the scheduler is compared with it.
+
+mod decisions;
+mod driver;
+mod explore;
+mod held;
+mod machine;
+mod pct;
+mod plans;
+mod program;
+mod replay;
+
+/// How many programs: `./dev soak` runs twenty times as many.
+fn rounds(usual: u64) -> u64 {
+    untorn_testkit::cases(usual, usual * 20)
+}

@@ -1,0 +1,9 @@
+//! Every format, read and written, whole and broken; and the validator.
+
+mod common;
+mod json_lines;
+mod open;
+mod rapid;
+mod rapid_bin;
+mod utr;
+mod validate;

@@ -39,8 +39,8 @@ fn record(site: u32, object: u32) -> Record {
 }
 
 fn is_thread(jni: Jni, thread: jobject) -> impl Fn(&JavaThread) -> bool {
-    // The object is not asked for its identity: threads that are not ours come here, too, at any moment, and identities are
-    // given in the order in which they are asked for.
+    // The object is not asked for its identity: threads that are not ours come here, too, at any moment, and
+    // identities are given in the order in which they are asked for.
     move |known| jni.is_same(known.thread.0, thread)
 }
 

@@ -1,9 +1,9 @@
 //! In a JVM below a script or a build tool: is it the one that is meant, and how does it come under the agent?
 //!
-//! Every JVM below the command loads the agent, because `JAVA_TOOL_OPTIONS` names it. In those that are not meant the agent
-//! returns before it asks the JVM for anything, and they have no option that they would not have without it. The one
-//! that is meant is started anew in its own process, before any Java code has run, with the options of a program that the
-//! command line starts by itself.
+//! Every JVM below the command loads the agent, because `JAVA_TOOL_OPTIONS` names it. In those that are not meant
+//! the agent returns before it asks the JVM for anything, and they have no option that they would not have without
+//! it. The one that is meant is started anew in its own process, before any Java code has run, with the options of
+//! a program that the command line starts by itself.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, OsStr, OsString};

@@ -35,7 +35,7 @@ fn watch(agent: &'static Agent) {
             let many = "the collector ran very often: weak references are cleared, and the run may not replay";
             agent.control.recorder().note(many.to_owned());
         }
-        if let Some(blocked) = watchdog.look(&agent.control, COLLECTING.load(Ordering::Acquire)) {
+        if let Some(blocked) = watchdog.check(&agent.control, COLLECTING.load(Ordering::Acquire)) {
             in_the_jvm(agent, |jni| agent.control.steal(jni, blocked));
         }
     }

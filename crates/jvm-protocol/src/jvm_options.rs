@@ -30,8 +30,8 @@ fn jvm_options(config: &Config, release: Option<u32>) -> Vec<String> {
         // Identities of objects become small numbers in the order in which they are asked for.
         "-XX:+UnlockExperimentalVMOptions".to_owned(),
         "-XX:hashCode=3".to_owned(),
-        // The compiler would make chains of calls of a string builder into something of its own, without our probes, and
-        // when it does so differs from run to run.
+        // The compiler would make chains of calls of a string builder into something of its own, without our
+        // probes, and when it does so differs from run to run.
         "-XX:-OptimizeStringConcat".to_owned(),
         // Soft references are cleared when memory runs out and not before: how much is used differs from run to run.
         "-XX:SoftRefLRUPolicyMSPerMB=1000000000".to_owned(),

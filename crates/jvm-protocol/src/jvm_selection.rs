@@ -1,7 +1,7 @@
 //! Programs behind scripts and build tools: which of the JVMs that a command starts is meant.
 //!
-//! Every JVM below the command loads the agent, because `JAVA_TOOL_OPTIONS` names it, and finds a [`Selection`] in the file
-//! that the options of the agent name. What it does then is the agent's `jvm_selection`.
+//! Every JVM below the command loads the agent, because `JAVA_TOOL_OPTIONS` names it, and finds a [`Selection`] in
+//! the file that the options of the agent name. What it does then is the agent's `jvm_selection`.
 
 use std::path::{Path, PathBuf};
 

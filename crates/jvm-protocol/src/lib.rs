@@ -1,7 +1,9 @@
 //! What the command line and the agent inside of a JVM tell each other.
 //!
-//! The command line writes a [`config::Config`] and, if somebody else starts the JVM, a [`jvm_selection::Selection`]. The
-//! agent answers with a line for each JVM that it was loaded into, and as every runtime does (`untorn-runtime-protocol`). Both need the same [`jvm_options`]: the agent may have to start its JVM anew.
+//! The command line writes a [`config::Config`] and, if somebody else starts the JVM, a
+//! [`jvm_selection::Selection`]. The agent answers with a line for each JVM that it was loaded into, and as every
+//! runtime does (`untorn-runtime-protocol`). Both need the same [`jvm_options`]: the agent may have to start its
+//! JVM anew.
 
 pub mod config;
 pub mod java_home;

@@ -1,7 +1,7 @@
 //! A folder for temporary files that nobody else can read, write, or have made before.
 //!
-//! The agent's configuration and the library that is loaded stand in such a folder. Another user who owned it could have
-//! any library loaded with the rights of the one who records, and a link in it could let a file elsewhere be
+//! The agent's configuration and the library that is loaded stand in such a folder. Another user who owned it could
+//! have any library loaded with the rights of the one who records, and a link in it could let a file elsewhere be
 //! overwritten. So the name cannot be guessed, the folder must not exist, and it is open to its owner only.
 
 use std::fs::{DirBuilder, OpenOptions};

@@ -168,8 +168,8 @@ impl Launch {
     }
 }
 
-/// The verifier of old class files loads classes in an order that depends on where the JVM lies in memory, and with the
-/// order of loading go the identities of objects. So it always lies at the same place, if the system lets it.
+/// The verifier of old class files loads classes in an order that depends on where the JVM lies in memory, and with
+/// the order of loading go the identities of objects. So it always lies at the same place, if the system lets it.
 #[expect(unsafe_code, reason = "a system call between fork and exec")]
 fn at_fixed_addresses(command: &mut Command) {
     const ASK: libc::c_ulong = 0xffff_ffff;

@@ -1,8 +1,8 @@
 //! The host half of the JVM front end: starts a Java program under the agent, finds the agent and the JDK, and reads
 //! what the agent says of the run.
 //!
-//! The agent itself is `untorn-jvm-agent`, a shared library that nothing here links. What both halves tell each other is
-//! `untorn-jvm-protocol` and `untorn-runtime-protocol`, whose parts are exported again here.
+//! The agent itself is `untorn-jvm-agent`, a shared library that nothing here links. What both halves tell each
+//! other is `untorn-jvm-protocol` and `untorn-runtime-protocol`, whose parts are exported again here.
 
 mod folder;
 pub mod launch;

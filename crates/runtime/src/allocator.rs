@@ -1,11 +1,11 @@
 //! Memory of the runtime's own.
 //!
-//! The program under test must not notice by its memory what the runtime does. The JVM, for one, sorts the methods of a class by
-//! the addresses of their names, and these come from the C library's `malloc`. The order shows: in
-//! `Class.getDeclaredMethods`, in the order in which the verifier loads classes, and so in the identities of objects.
-//! At fixed addresses the program by itself always asks for the same memory in the same order, but the runtime does not: it
-//! knows a schedule or none, its folder has another name each time. And in a native program `malloc` is ours to watch. So the
-//! library that is loaded into the program makes this its `#[global_allocator]`.
+//! The program under test must not notice by its memory what the runtime does. The JVM, for one, sorts the methods
+//! of a class by the addresses of their names, and these come from the C library's `malloc`. The order shows: in
+//! `Class.getDeclaredMethods`, in the order in which the verifier loads classes, and so in the identities of
+//! objects. At fixed addresses the program by itself always asks for the same memory in the same order, but the
+//! runtime does not: it knows a schedule or none, its folder has another name each time. And in a native program
+//! `malloc` is ours to watch. So the library that is loaded into the program makes this its `#[global_allocator]`.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout};
@@ -37,8 +37,8 @@ impl std::fmt::Debug for Allocator {
     }
 }
 
-// SAFETY: all calls go to one correct allocator, one at a time, with what the caller promises of size and alignment. The
-// lock allocates nothing.
+// SAFETY: all calls go to one correct allocator, one at a time, with what the caller promises of size and
+// alignment. The lock allocates nothing.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.

@@ -11,8 +11,8 @@ use untorn_schedule::{Step, ThreadId};
 
 use crate::sync::{Condition, Lock};
 
-/// What a probe leaves of an access or another event. The front end gives `object`, `value` and `index` their meaning; the
-/// runtime reads nothing of it.
+/// What a probe leaves of an access or another event. The front end gives `object`, `value` and `index` their
+/// meaning; the runtime reads nothing of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct Record {
@@ -61,8 +61,8 @@ pub mod special {
 /// code rare.
 pub const CAPACITY: usize = 8 * 1024;
 
-/// Room for the records of a step that does not end with the buffer. The longest of the JVM is a copy of an array: 256
-/// elements are read and written.
+/// Room for the records of a step that does not end with the buffer. The longest of the JVM is a copy of an array:
+/// 256 elements are read and written.
 const SLACK: usize = 2 * 256 + 8;
 
 /// Buffers in all: 16 MiB, a tenth of a second of the fastest program.

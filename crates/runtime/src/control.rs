@@ -1,8 +1,8 @@
-//! Who runs: the token, its hand-over, and everything that makes a controlled thread stop.
+//! Who runs: the token, context switches, and everything that makes a controlled thread stop.
 //!
-//! All state is behind one lock, [`Core`], which is taken only when the thread with the token enters the runtime, when
-//! a thread comes back from outside, and by the watchdog. The thread with the token alone moves the
-//! position in the buffer; whoever takes the token over finds it where the other left it.
+//! All state is behind one lock, [`Core`], which is taken only when the thread with the token enters the runtime,
+//! when a thread comes back from outside, and by the watchdog. The thread with the token alone moves the position
+//! in the buffer; whoever takes the token over finds it where the other left it.
 
 mod blocking;
 mod core;
@@ -35,9 +35,9 @@ pub use self::threads::{ThreadNames, current_processor};
 /// Events that a thread gets beyond its budget while it must not be stopped.
 const GRACE: u64 = 64;
 
-/// How long nothing may happen before a waiting thread looks again: nobody can run, but somebody is
-/// outside, or might be woken by a thread that is not ours.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// How long a thread waits for the token before it checks whether any thread can run at all. While no thread can, one
+/// may still come back from outside, or be woken by a thread that is not controlled.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 thread_local! {
     /// The number of the current thread, if it is controlled.
@@ -132,7 +132,7 @@ impl<H: Host> Control<H> {
         (self.core().scheduler.current() == Some(me)).then_some(me)
     }
 
-    /// The same, for a thread that is about to do something: if it lost the token outside, it gets it back first.
+    /// The same, but a thread that lost the token outside gets it back first.
     pub fn present(&self, env: H::Env) -> Option<ThreadId> {
         self.holder().or_else(|| self.come_back(env).then(current_thread).flatten())
     }
@@ -153,8 +153,8 @@ impl<H: Host> Control<H> {
         self.host.set_window(env, core.counted, limit);
     }
 
-    /// Sends a full buffer to the writer and goes on in an empty one. Everything is accounted for; the window must be set
-    /// afterwards.
+    /// Sends a full buffer to the writer and goes on in an empty one. Everything is accounted for; the window must
+    /// be set afterwards.
     fn next_buffer(&self, core: &mut Core<H>, me: ThreadId) {
         let mut full = std::mem::replace(&mut core.buffer, self.recorder.buffers.empty());
         full.filled = (core.counted - full.start()) / Record::SIZE;
@@ -185,12 +185,12 @@ impl<H: Host> Control<H> {
         if self.settings.replaying { Moment::RecordedTurnEnd } else { Moment::TurnEnd }
     }
 
-    /// The position has reached the limit. Others may run before this comes back.
+    /// The position has reached the limit. Others may run before this returns.
     pub fn limit_reached(&self, env: H::Env) {
         let Some(me) = current_thread() else { return };
         let mut core = self.core();
         if core.over {
-            // The compiled code of a loop may believe for a while that it is still recorded.
+            // Compiled code of a loop may have cached that it is recorded.
             self.host.set_window(env, core.buffer.start(), 0);
             return;
         }
@@ -234,7 +234,7 @@ impl<H: Host> Control<H> {
         if core.granted.is_some_and(|turn| turn.thread == me) {
             return Resumption::Turn(self.take(env, &mut core, me));
         }
-        // Who is woken may run at once, on this very processor, and needs the core first of all.
+        // The woken thread may run at once, on this very processor, and needs the lock first.
         drop(core);
         next.inspect(|&next| self.tokens.give(next));
         self.wait_for_turn(env, me)
@@ -262,7 +262,7 @@ impl<H: Host> Control<H> {
         None
     }
 
-    /// If nobody has the token, looks whether somebody can have it now.
+    /// If no thread has the token, gives it to one that can run now.
     fn kick(&self, core: &mut Core<H>) {
         if core.scheduler.current().is_none() && core.granted.is_none() && !core.over {
             self.hand_over(core, Reason::Budget, None);
@@ -271,9 +271,9 @@ impl<H: Host> Control<H> {
 
     /// Waits until the token is here, and takes it.
     fn wait_for_turn(&self, env: H::Env, me: ThreadId) -> Resumption {
-        let mut looks = 0;
+        let mut checks = 0;
         loop {
-            match self.tokens.wait_for_turn_timeout(me, LOOK_AGAIN) {
+            match self.tokens.wait_for_turn_timeout(me, CHECK_INTERVAL) {
                 Err(_) => return Resumption::Free,
                 Ok(WaitResult::Turn) => {
                     let mut core = self.core();
@@ -282,16 +282,16 @@ impl<H: Host> Control<H> {
                     }
                 }
                 Ok(WaitResult::TimedOut) => {
-                    looks += 1;
-                    self.look_again(env, looks);
+                    checks += 1;
+                    self.check_for_deadlock(env, checks);
                 }
             }
         }
     }
 
-    /// Nothing happened for a while. If nobody has the token, do what can be done without those who are outside;
-    /// if nobody ever can have it, that is a deadlock.
-    fn look_again(&self, env: H::Env, looks: u32) {
+    /// Nothing happened for a while. If no thread has the token, goes on without the threads that are outside. If no
+    /// thread can ever run, that is a deadlock.
+    fn check_for_deadlock(&self, env: H::Env, checks: u32) {
         let mut core = self.core();
         if core.over || core.scheduler.current().is_some() || core.granted.is_some() {
             return;
@@ -301,15 +301,15 @@ impl<H: Host> Control<H> {
                 self.kick(&mut core);
                 return;
             }
-            // A thread that is not ours may still help, unless the threads wait for each other; and one that waits
-            // for a child process is woken when that ends, however long it takes.
-            if deadlock.certain || looks >= 10 && !outside::has_children() {
+            // Unless the threads wait for each other in a cycle, a thread that is not controlled may still wake one
+            // of them; and a thread that waits for a child process is woken when that ends.
+            if deadlock.certain || checks >= 10 && !outside::has_children() {
                 self.report_deadlock(env, core, &deadlock);
                 return;
             }
         }
         // A schedule that is being repeated is not given up because a file or a socket is slower than it was.
-        if !self.settings.replaying || looks >= 100 {
+        if !self.settings.replaying || checks >= 100 {
             core.scheduler.stop_waiting();
         }
         self.kick(&mut core);
@@ -336,7 +336,7 @@ impl<H: Host> Control<H> {
         turn.wake
     }
 
-    /// The program branches and branches and nothing happens: others may run before this comes back.
+    /// The program has branched many times without an event, as a spin loop does. Others may run before this returns.
     pub fn spinning(&self, env: H::Env) {
         let Some(me) = current_thread() else { return };
         let mut core = self.core();
@@ -352,9 +352,9 @@ impl<H: Host> Control<H> {
         self.pass(env, core, me, Reason::Yielded);
     }
 
-    /// The current thread has made a record inside of the runtime. Who makes one in the program asks behind it whether the turn
-    /// is over; here that goes unnoticed until the next record, which does not matter unless a recorded turn ended just
-    /// here, because the thread was held before its next event.
+    /// The runtime itself has made a record. A probe checks the limit after each of its records; here nobody does,
+    /// so the end of the turn is noticed only at the next record. That matters in a replay only: the recorded turn may
+    /// have ended here, because a policy held the thread before its next event.
     fn end_if_due(&self, env: H::Env) {
         if !self.settings.replaying || self.holder().is_none() {
             return;

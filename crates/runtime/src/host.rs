@@ -4,20 +4,21 @@ use std::fmt::Debug;
 
 use untorn_schedule::{Blocker, Locks, ThreadId};
 
-/// When a thread that has the token is to lose it.
+/// Where the thread that has the token could be preempted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moment {
-    /// Its turn is over. A host that spares the thread so many times counts this one.
+    /// Its turn is over. A host that protects a thread from a number of preemptions counts this one.
     TurnEnd,
-    /// A recorded turn is over: the thread was stopped here, or right behind, when it was recorded.
+    /// Replay: the recorded turn is over.
     RecordedTurnEnd,
-    /// The same, but the thread is inside of the runtime, and may be there on behalf of code that is not recorded.
+    /// Replay: the recorded turn is over, and the thread is inside the runtime. It may have been called there by code
+    /// that is not recorded.
     RecordedTurnEndInside,
-    /// It is about to wait outside, without the token.
+    /// The thread is about to wait for a descriptor without the token.
     Leaving,
 }
 
-/// Why a thread waits, for who reads of a deadlock.
+/// Why a thread waits, for the report of a deadlock.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct WaitDescription {
     /// What it waits for: "the monitor of Account #7".
@@ -30,15 +31,20 @@ pub struct WaitDescription {
 ///
 /// # Protocol
 ///
-/// Probes in the program write [`Record`](crate::Record)s, one behind the other, at the *position*; when it reaches the
-/// *limit*, the program calls [`Control::limit_reached`](crate::Control::limit_reached). Position, limit and a counter of branches are one
-/// for the whole program, because one thread at a time writes: the one that was *granted* the token last. It loses it
-/// again when it is *revoked*; a probe in a thread that does not have the token records nothing and, if some
-/// threads are *away*, calls [`Control::come_back`](crate::Control::come_back).
+/// Probes in the program write [`Record`](crate::Record)s into a buffer. The next record goes to the *position*. When the
+/// position has reached the *limit*, the probe calls [`Control::limit_reached`]. Position, limit and the counter of
+/// branches exist once for the whole program, because only one thread writes: the one that has the token.
 ///
-/// The runtime calls these methods while it holds its lock, so none of them may call the runtime, nor run code of the program
-/// that could do so. The calling thread has the token, is about to get it, or is the watchdog, which takes it from
-/// a thread that sleeps.
+/// [`Host::grant`] gives the token to the current thread, [`Host::revoke`] takes it away. A probe in a thread without the
+/// token writes nothing. If some threads are *away* (they lost the token while they were blocked outside), such a probe
+/// first calls [`Control::come_back`], which waits for the token if the thread is one of them.
+///
+/// The runtime calls these methods while it holds its lock. So they must not call the runtime, and must not run code
+/// of the program that could do so. The calling thread has the token or is about to get it, or it is the watchdog,
+/// which takes the token from a sleeping thread.
+///
+/// [`Control::limit_reached`]: crate::Control::limit_reached
+/// [`Control::come_back`]: crate::Control::come_back
 pub trait Host: Locks + Send + Sync {
     /// What is needed to reach the program from the current thread.
     type Env: Copy;
@@ -58,10 +64,11 @@ pub trait Host: Locks + Send + Sync {
     /// The branches since the last record, which are now counted.
     fn take_branches(&self, env: Self::Env) -> u32;
 
-    /// Whether the thread with the token may lose it. Not, for example, inside of what others would wait for unseen.
+    /// Whether the thread with the token may lose it now. A host says no where the thread may hold something that the
+    /// runtime does not know, such as the lock of a class initialiser: others could block on it unseen.
     fn may_stop(&self, env: Self::Env, moment: Moment) -> bool;
 
-    /// Gives the token to the current thread: its records count from now on. So many threads are away.
+    /// Gives the token to the current thread, whose records count from now on. `away` threads are away.
     fn grant(
         &self,
         env: Self::Env,
@@ -71,14 +78,14 @@ pub trait Host: Locks + Send + Sync {
         away: usize,
     );
 
-    /// Nobody has the token from now on. Gives the state of the thread that had it.
+    /// Takes the token away: no thread has it now. Returns the state of the thread that had it.
     fn revoke(&self, env: Self::Env, away: usize) -> Self::State;
 
     /// Waits until a thread that has ended for the runtime has ended for the program, too, and forgets it.
     fn bury(&self, env: Self::Env, id: ThreadId, thread: &mut Self::Thread);
 
-    /// Before a deadlock is believed: `wanted` may be free, although [`Locks::owner`] says that `holder` has it. True if
-    /// so; it has been put right then.
+    /// Before a deadlock is believed: `wanted` may be free, although [`Locks::owner`] says that `holder` has it.
+    /// True if so; it has been put right then.
     fn amend(&self, env: Self::Env, wanted: &Self::Lock, holder: &Self::Thread) -> bool;
 
     /// What a thread of a deadlock waits for, in words.

@@ -1,13 +1,13 @@
 //! What happens inside of a program under test, in whatever language: control of its threads, and recording.
 //!
-//! A front end (the JVM's agent; a native runtime) implements [`Host`], by which the runtime reaches the probes and the
-//! threads of the program, and [`Convert`], which makes events of what the probes recorded. In return [`Control`] decides
-//! who runs: it keeps the token, asks the scheduler (`untorn-schedule`), lets threads wait and leave, finds deadlocks, and
-//! ends the run. [`Recorder`] takes full buffers to the thread that writes the trace. [`Watchdog`] notices
-//! threads that block where no probe can tell.
+//! A front end (the JVM's agent; a native runtime) implements [`Host`], by which the runtime reaches the probes and
+//! the threads of the program, and [`Convert`], which makes events of what the probes recorded. In return
+//! [`Control`] decides who runs: it keeps the token, asks the scheduler (`untorn-schedule`), lets threads wait and
+//! leave, finds deadlocks, and ends the run. [`Recorder`] takes full buffers to the thread that writes the trace.
+//! [`Watchdog`] notices threads that block where no probe can tell.
 //!
-//! Nothing here uses the locks of the standard library or of the C library (see [`sync`]), and the memory can be its own (see
-//! [`Allocator`]): both belong to the program under test. Threads are the front end's to start.
+//! Nothing here uses the locks of the standard library or of the C library (see [`sync`]), and the memory can be
+//! its own (see [`Allocator`]): both belong to the program under test. Threads are the front end's to start.
 
 mod allocator;
 pub mod buffers;

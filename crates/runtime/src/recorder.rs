@@ -77,7 +77,8 @@ impl Recorder {
         }
     }
 
-    /// Writes the trace until [`Control::finish`](crate::Control::finish). The front end calls it once, on a thread of its own.
+    /// Writes the trace until [`Control::finish`](crate::Control::finish). The front end calls it once, on a thread
+    /// of its own.
     pub fn write_all(&self, file: File, converter: impl Convert) {
         // Dropped last, and also by a panic: nobody may wait for a writer that is gone.
         let _end = EndOfWriter(self);

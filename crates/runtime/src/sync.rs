@@ -1,7 +1,7 @@
 //! Locks and waiting, on nothing but the futex call of Linux.
 //!
-//! The runtime lives inside of somebody else's program. If that program is native, the functions of the C library by which
-//! threads wait are ours to control, so the runtime itself must not use them: neither directly nor through
+//! The runtime lives inside of somebody else's program. If that program is native, the functions of the C library
+//! by which threads wait are ours to control, so the runtime itself must not use them: neither directly nor through
 //! `std::sync::Mutex`, `Condvar` or `std::thread::park`. What is here makes system calls without the C library.
 //!
 //! A lock is not poisoned by a panic: a runtime that fails lets the program go, and must still be able to say so.
@@ -127,8 +127,8 @@ impl Condition {
         Self { changes: AtomicU32::new(0) }
     }
 
-    /// Frees the lock, waits for a [`Condition::notify_all`] after that, and takes the lock again. May come back without
-    /// reason.
+    /// Frees the lock, waits for a [`Condition::notify_all`] after that, and takes the lock again. May come back
+    /// without reason.
     pub fn wait<'a, T>(&self, guard: Guard<'a, T>) -> Guard<'a, T> {
         let lock = guard.lock;
         // Read under the lock: a change that the caller has not seen makes the number another one.

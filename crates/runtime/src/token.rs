@@ -4,8 +4,8 @@
 //! that thread and then [`Tokens::wait_for_turn`] for itself. The token may be given before the
 //! thread has come to wait, and by anybody: a thread that ends gives it away and does not wait.
 //!
-//! A thread sleeps by one futex call on the state of its place, which may be used by threads that Rust did not start. Waking
-//! without reason is allowed there, so the state alone decides. Measured by `examples/hand_over.rs`.
+//! A thread sleeps by one futex call on the state of its place, which may be used by threads that Rust did not
+//! start. Waking without reason is allowed there, so the state alone decides. Measured by `examples/hand_over.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,9 +1,9 @@
 //! Looks from outside: is the program still moving?
 //!
 //! The token is to be taken from a thread that is blocked in the operating system where no probe can tell: reading
-//! from a socket, waiting for a process. A thread that merely computes keeps the token, also when it has to wait for a
-//! processor; so does one that waits inside of the language's own runtime, for a garbage collection, which looks alike from
-//! here except that it sleeps on a futex.
+//! from a socket, waiting for a process. A thread that merely computes keeps the token, also when it has to wait
+//! for a processor; so does one that waits inside of the language's own runtime, for a garbage collection, which
+//! looks alike from here except that it sleeps on a futex.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ const REPORT: Duration = Duration::from_millis(200);
 /// A thread that sleeps on a futex that many times longer than our patience is given up, too.
 const LAST_RESORT: u32 = 5;
 
-/// The front end has a thread that calls [`Watchdog::look`] every [`Watchdog::TICK`].
+/// The front end has a thread that calls [`Watchdog::check`] every [`Watchdog::TICK`].
 #[derive(Debug)]
 pub struct Watchdog {
     patience: Duration,
@@ -26,7 +26,7 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// How often to look.
+    /// How often to check.
     pub const TICK: Duration = Duration::from_millis(20);
 
     /// A thread may be blocked for so long before the token is to be taken from it.
@@ -36,7 +36,7 @@ impl Watchdog {
 
     /// Tells the command line how far the run is, and gives the thread from which the token should be taken now
     /// ([`Control::steal`]). While the program `stands_still` as a whole, nobody is to blame.
-    pub fn look<H: Host>(&mut self, control: &Control<H>, stands_still: bool) -> Option<ThreadId> {
+    pub fn check<H: Host>(&mut self, control: &Control<H>, stands_still: bool) -> Option<ThreadId> {
         if self.reported.elapsed() >= REPORT {
             control.report();
             self.reported = Instant::now();
@@ -77,9 +77,9 @@ impl Sighting {
         Self { pulse, since: Instant::now(), awake: awake(pulse.tid) }
     }
 
-    /// How long it has slept since. The time in which it ran, or would have if it had been given a processor, does not
-    /// count: on a busy machine a thread that loads classes needs longer than our patience, and whoever looks may find
-    /// it in the middle of reading a file.
+    /// How long it has slept since. The time in which it ran, or would have if it had been given a processor, does
+    /// not count: on a busy machine a thread that loads classes needs longer than our patience, and whoever looks
+    /// may find it in the middle of reading a file.
     fn slept(&self) -> Duration {
         let awake = match (self.awake, awake(self.pulse.tid)) {
             (Some(before), Some(now)) => now.saturating_sub(before),
@@ -98,8 +98,8 @@ fn awake(tid: i32) -> Option<Duration> {
     Some(Duration::from_nanos(ran.saturating_add(queued)))
 }
 
-/// Whether the thread sleeps in a system call. Waiting on a futex is what threads inside of the language's own runtime do,
-/// too, and counts only as a last resort.
+/// Whether the thread sleeps in a system call. Waiting on a futex is what threads inside of the language's own
+/// runtime do, too, and counts only as a last resort.
 fn is_blocked(tid: i32, last_resort: bool) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")) else {
         return false;

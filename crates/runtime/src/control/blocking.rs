@@ -19,8 +19,8 @@ pub enum Signal {
     Interrupt,
 }
 
-/// The current thread while it has the token and holds the runtime's lock. Nobody else does anything meanwhile, so the code
-/// that has one must not run code of the program.
+/// The current thread while it has the token and holds the runtime's lock. While one exists, no code of the program may
+/// run on this thread.
 #[derive(Debug)]
 pub struct Holder<'a, H: Host> {
     control: &'a Control<H>,
@@ -58,8 +58,8 @@ impl<H: Host> Holder<'_, H> {
         self.control.pass(self.env, self.core, self.me, Reason::Blocked)
     }
 
-    /// The same for a lock that another thread holds. The caller takes it in the model when the thread goes on, and gets back what it
-    /// said of the lock; not if control has ended.
+    /// The same for a lock that another thread holds. Returns `wanted` when the lock is free: the caller then marks it
+    /// as taken in its model. Returns `None` if control has ended.
     pub fn block_on_lock(mut self, lock: LockKey, wanted: H::Lock) -> Option<H::Lock> {
         let (control, me) = (self.control, self.me);
         self.core.slots[me.index()].wanted = Some(wanted);
@@ -85,7 +85,7 @@ impl<H: Host> Holder<'_, H> {
         self.control.pass(self.env, self.core, self.me, Reason::Yielded)
     }
 
-    /// Ends what has to be done at once. In a replay, others may run before this comes back.
+    /// Frees the runtime's lock. In a replay, others may run before this returns.
     pub fn done(self) {
         let (control, env) = (self.control, self.env);
         drop(self.core);
@@ -106,8 +106,8 @@ impl<H: Host> Control<H> {
         holder.done();
     }
 
-    /// Wakes a thread by other means than a lock. Any thread may do so; one that is controlled leaves the record. False if the
-    /// thread is not controlled.
+    /// Wakes a thread by a permit or an interrupt. Any thread may do so; a controlled one leaves the record. False if
+    /// the thread to be woken is not controlled.
     pub fn signal(
         &self,
         env: H::Env,

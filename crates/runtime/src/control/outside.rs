@@ -16,8 +16,8 @@ impl<H: Host> Control<H> {
         self.leave(env, &mut core, me);
     }
 
-    /// A thread that is not ours notified. Who waits in the scheduler hears of it only from us. The lock is asked for only if
-    /// somebody waits.
+    /// A thread that is not controlled notified. Threads that wait in the scheduler learn of it only here. `lock` is
+    /// called only if some thread waits.
     pub fn notified_outside(&self, lock: impl FnOnce() -> LockKey, all: bool) {
         if !self.is_on() || current_thread().is_some() {
             return;

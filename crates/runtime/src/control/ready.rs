@@ -1,11 +1,11 @@
 //! Waiting for files, pipes and sockets: what the program would wait for inside of the operating system.
 //!
-//! A thread whose descriptor is not ready gives the token away at once and waits here, outside. Who decides
-//! about the next turn looks first which descriptors have become ready: between threads of one program that is
-//! decided by what they did, so the same seed gives the same run. When its turn comes, the thread finds the
+//! A thread whose descriptor is not ready gives the token away at once and waits here, outside. Before each decision
+//! about the next turn the runtime checks which descriptors have become ready. Between threads of one program that
+//! depends only on what they did, so the same seed gives the same run. When its turn comes, the thread finds the
 //! descriptor ready and does what it wanted with the token in hand.
 //!
-//! Each look is a record without an event: the schedule knows by it where a thread left, and a replay lets it leave
+//! Each check leaves a record without an event. By it the schedule knows where a thread left, and a replay lets it leave
 //! there again, whether or not the descriptor is ready this time.
 #![allow(unsafe_code)]
 
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use untorn_schedule::{Blocker, Nanos, ThreadId, Wake};
 
-use super::{Control, Core, LOOK_AGAIN, Resumption};
+use super::{CHECK_INTERVAL, Control, Core, Resumption};
 use crate::buffers::{Record, special};
 use crate::host::{Host, Moment};
 
@@ -33,8 +33,8 @@ impl AwaitedDescriptor {
     /// In the place of a descriptor: there is nothing to wait for.
     pub const NOTHING: i32 = -1;
 
-    /// Whether the descriptor is ready within a time, or something else is to be seen to: the thread was
-    /// signalled because another one closes the descriptor.
+    /// Whether the descriptor is ready within a time. Also true if `poll` fails: the thread was signalled because
+    /// another one closes the descriptor.
     fn is_ready(&self, within: Duration) -> bool {
         if self.fd == Self::NOTHING {
             return true;
@@ -47,11 +47,11 @@ impl AwaitedDescriptor {
         poll(&mut [PollFd::from_borrowed_fd(fd, events)], limit.as_ref()) != Ok(0)
     }
 
-    /// What is left of the limit, and at most a moment: others have to be looked at, too.
+    /// What is left of the limit, but short: the end of control must be noticed, too.
     fn slice(&self, begun: Instant) -> Duration {
         let left = self.limit.map(|limit| limit.saturating_sub(begun.elapsed()));
-        // Rounded up, or the last look would be many.
-        left.map_or(LOOK_AGAIN, |left| LOOK_AGAIN.min(left + Duration::from_millis(1)))
+        // Rounded up: `poll` counts milliseconds, and would return at once for what is left of the last one.
+        left.map_or(CHECK_INTERVAL, |left| CHECK_INTERVAL.min(left + Duration::from_millis(1)))
     }
 
     fn is_over(&self, begun: Instant) -> bool {
@@ -107,7 +107,7 @@ impl<H: Host> Control<H> {
                 return true;
             }
             let core = self.core();
-            // Whoever looked for us may have seen what is gone again.
+            // The runtime has found it ready meanwhile, although it may be no longer.
             if core.over || core.scheduler.blocked_on(me) != Some(Blocker::Outside) {
                 return true;
             }
@@ -117,7 +117,7 @@ impl<H: Host> Control<H> {
         }
     }
 
-    /// The limit is over for the world outside; for the program it is when its own clock says so.
+    /// The limit is over in real time. For the program it is over when virtual time says so: sleeps until then.
     fn sleep_on(&self, env: H::Env, me: ThreadId, deadline: Nanos) -> Option<Wake> {
         let mut core = self.core();
         if core.over {

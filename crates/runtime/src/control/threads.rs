@@ -130,10 +130,10 @@ impl<H: Host> Control<H> {
         }
         self.host.revoke(env, core.away());
         if core.slots.iter().all(|slot| slot.ended || slot.daemon) {
-            // The program begins to shut down, and the threads that are left run into that wherever they happen to be. What
-            // they do then is no part of the run.
+            // Only daemons are left. The program shuts down, and where that finds them depends on the moment: what
+            // they do now is no part of the run.
             if core.slots.iter().all(|slot| slot.ended) {
-                // Nobody is left: a plan that waits for somebody can say so now.
+                // No thread is left: a plan that still waits for one reports that now.
                 core.scheduler.next(Reason::Ended, &self.host);
             }
             self.let_everybody_go(env, core);
@@ -142,8 +142,8 @@ impl<H: Host> Control<H> {
         }
     }
 
-    /// A thread that has ended for us is soon dead for the program, too. Waits for that, because the program can ask
-    /// whether the thread is alive, and the answer must not depend on the moment.
+    /// A thread that has ended for the runtime is soon dead for the program, too. Waits for that: the program can ask
+    /// whether the thread is alive, and the answer must not depend on timing.
     pub(super) fn bury(&self, env: H::Env, core: &mut Core<H>) {
         if let Some(dead) = core.dying.take() {
             self.host.bury(env, dead, &mut core.slots[dead.index()].thread);

@@ -407,7 +407,7 @@ fn watch(
         let mut watchdog = Watchdog::new(patience);
         while !stop.load(Ordering::Relaxed) {
             thread::sleep(Watchdog::TICK);
-            if let Some(blocked) = watchdog.look(&control, false) {
+            if let Some(blocked) = watchdog.check(&control, false) {
                 control.steal((), blocked);
             }
         }

@@ -66,7 +66,8 @@ impl<T> Lock<T> {
 
     /// The same without waiting.
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
-        self.take().then_some(Guard { lock: self })
+        // Made only if it is ours: a guard that is dropped frees the lock.
+        self.take().then(|| Guard { lock: self })
     }
 
     fn take(&self) -> bool {
@@ -159,6 +160,7 @@ mod tests {
         let lock = Lock::new(1);
         let guard = lock.lock();
         assert!(lock.try_lock().is_none());
+        assert!(lock.try_lock().is_none(), "an attempt in vain does not free it");
         drop(guard);
         *lock.try_lock().expect("it is free") += 1;
         assert_eq!(*lock.lock(), 2);
@@ -188,7 +190,8 @@ mod tests {
                 let (lock, inside) = (Arc::clone(&lock), Arc::clone(&inside));
                 thread::spawn(move || {
                     for round in 0..ROUNDS {
-                        let mut sums = lock.lock();
+                        let attempt = if round % 3 == 0 { lock.try_lock() } else { None };
+                        let mut sums = attempt.unwrap_or_else(|| lock.lock());
                         assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0);
                         sums.0 += 1;
                         if (round + number) % 64 == 0 {

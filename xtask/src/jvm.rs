@@ -27,8 +27,7 @@ struct Bench {
 
 /// Prints all tables.
 pub fn print_all(folder: &Path) -> Result<()> {
-    let program = std::env::current_exe()?;
-    let untorn = program.with_file_name("untorn");
+    let untorn = crate::release::untorn()?;
     let classes = folder.join("java");
     std::fs::create_dir_all(&classes)?;
     compile("examples/java/pass", &classes)?;

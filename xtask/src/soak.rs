@@ -46,7 +46,7 @@ struct Soak {
 pub fn run(words: &[&str]) -> Result<()> {
     let options = Options::parse(words)?;
     let folder = crate::work_folder("soak")?;
-    let untorn = std::env::current_exe()?.with_file_name("untorn");
+    let untorn = crate::release::untorn()?;
     println!(
         "{} runs, --seed {} --jobs {} --replay-every {}",
         options.runs, options.seed, options.jobs, options.replay_every

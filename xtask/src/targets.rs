@@ -9,6 +9,7 @@ use serde_json::Value;
 use untorn_trace::formats::utr;
 
 use crate::process::{self, Ended};
+use crate::setup::libraries;
 
 /// Runs of each kind; the best time and the most memory count.
 const RUNS: usize = 2;
@@ -48,15 +49,21 @@ pub fn folder_of(name: &str) -> Result<PathBuf> {
     Ok(std::path::absolute(all.join(name))?)
 }
 
-/// Prints the row of each, and fails if one is not as it should be. `--no-check` leaves `untorn check` away.
-pub fn print_all(words: &[&str]) -> Result<()> {
+/// What the words of the command choose: whether to check, and which targets. Without names, all.
+pub fn chosen(words: &[&str]) -> Result<(bool, Vec<String>)> {
     let (options, names): (Vec<&str>, Vec<&str>) =
         words.iter().partition(|word| word.starts_with("--"));
     let checks = match options[..] {
         [] => true,
         ["--no-check"] => false,
-        _ => bail!("usage: xtask targets [--no-check] NAME…"),
+        _ => bail!("usage: ./dev targets [--no-check] [NAME…]"),
     };
+    let names = names.into_iter().map(str::to_owned).collect::<Vec<_>>();
+    Ok((checks, if names.is_empty() { libraries::all()? } else { names }))
+}
+
+/// Prints the row of each, and fails if one is not as it should be.
+pub fn print_all(checks: bool, names: &[String]) -> Result<()> {
     println!(
         "| target | threads | events | plain s | recorded s | slowdown | plain MB | recorded MB | memory | same output | \
          replay exact | check | as expected |"
@@ -69,14 +76,14 @@ pub fn print_all(words: &[&str]) -> Result<()> {
             Ok(row) => {
                 println!("{}", row.words);
                 if !row.good {
-                    failed.push(name);
+                    failed.push(name.as_str());
                 }
                 rows.push(row);
             }
             Err(error) => {
                 let error = format!("{error:#}").replace('\n', " ");
                 println!("| {name} |{} {error} | **no** |", " |".repeat(10));
-                failed.push(name);
+                failed.push(name.as_str());
             }
         }
     }
@@ -106,7 +113,7 @@ impl Target {
         };
         Ok(Self {
             name: name.to_owned(),
-            untorn: std::env::current_exe()?.with_file_name("untorn"),
+            untorn: crate::release::untorn()?,
             folder: folder_of(name)?,
             expect: key("// expect:").context("it does not say what to expect")?,
             unsteady: key("// replay:"),

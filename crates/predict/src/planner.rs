@@ -3,7 +3,7 @@
 //! The scheme of FF (Hoffmann and Nebel, *The FF planning system: fast plan generation through heuristic
 //! search*, JAIR 2001): the distance to the goal is the length of a plan that ignores deletions;
 //! enforced hill climbing with the actions that such a plan begins with; if that gets stuck, a
-//! best-first search through everything. The problem is [`Task`](crate::strips::Task), the same
+//! best-first search through everything. The problem is [`Task`], the same
 //! that PDDL export writes down.
 //!
 //! Deviations. Ties are broken by the order of the history, which is a good plan for most of it. A

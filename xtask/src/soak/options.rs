@@ -16,20 +16,18 @@ pub struct Options {
     pub only: Option<String>,
 }
 
-const USAGE: &str = "usage: xtask soak RUNS [--replay-every N] [--seed S] [--jobs J] [--only NAME]";
+const USAGE: &str =
+    "usage: ./dev soak jvm [RUNS] [--replay-every N] [--seed S] [--jobs J] [--only NAME]";
 
 impl Options {
     pub fn parse(words: &[&str]) -> Result<Self> {
-        let (runs, mut rest) = words.split_first().context(USAGE)?;
+        let (runs, mut rest) = match words {
+            [runs, rest @ ..] if !runs.starts_with("--") => (runs.parse().context(USAGE)?, rest),
+            _ => (10_000, words),
+        };
         let cores = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let mut options = Self {
-            runs: runs.parse().context(USAGE)?,
-            replay_every: 10,
-            seed: now,
-            jobs: cores,
-            only: None,
-        };
+        let mut options = Self { runs, replay_every: 10, seed: now, jobs: cores, only: None };
         while let [name, value, others @ ..] = rest {
             match *name {
                 "--replay-every" => options.replay_every = value.parse().context(USAGE)?,
@@ -57,7 +55,8 @@ mod tests {
         let only = Some("fail/".to_owned());
         let expected = Options { runs: 9, replay_every: 3, seed: 5, jobs: 1, only };
         assert_eq!(Options::parse(&all).expect("good options"), expected);
-        for bad in [&["9", "--seed"][..], &["9", "--jobs", "0"], &["nine"], &[]] {
+        assert_eq!(Options::parse(&[]).expect("no options").runs, 10_000);
+        for bad in [&["9", "--seed"][..], &["9", "--jobs", "0"], &["nine"]] {
             assert!(Options::parse(bad).is_err(), "{bad:?}");
         }
     }

@@ -35,12 +35,13 @@ fn is_named(event: &Event, tables: &Tables) -> bool {
         | Op::Resume { lock }
         | Op::Notify { lock, .. } => lock.index() < tables.locks.len(),
         Op::Fork { child } | Op::Join { child } => child.index() < tables.threads.len(),
-        Op::Begin { label: name }
+        Op::Begin { label: name, .. }
         | Op::End { label: name }
         | Op::Call { method: name, .. }
         | Op::Return { method: name, .. }
+        | Op::Argument { method: name, .. }
         | Op::Input { source: name, .. } => label(name),
-        Op::Branch { .. } => true,
+        Op::Branch { .. } | Op::Allocate { .. } | Op::Deallocate { .. } => true,
     };
     let site = event.site == SiteId::NONE || event.site.index() < tables.sites.len();
     op && site && event.thread.index() < tables.threads.len()

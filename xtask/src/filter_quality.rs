@@ -73,7 +73,7 @@ fn one(
 ) -> Result<(), String> {
     let events = &recording.events;
     let tables = name_tables(events);
-    let initial = |var: VarId| tables.var_facts(var).initial;
+    let initial = |var: VarId| tables.var_facts(var).initial();
     let history = History::new(events.clone(), &tables).map_err(|error| error.to_string())?;
     let facts = Facts::new(&history);
     let knowledge = Knowledge { branches: true, ..Knowledge::default() };

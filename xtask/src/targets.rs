@@ -208,8 +208,8 @@ impl Target {
     fn facts(&self) -> Result<(u64, u64)> {
         let mut file = std::fs::File::open(self.folder.join("run.utr"))?;
         let skimmed = utr::skim(&mut file)?.context("the trace is not whole")?;
-        let threads = skimmed.meta.other.get("threads").and_then(Value::as_u64);
-        Ok((threads.unwrap_or(0), skimmed.events))
+        let threads = skimmed.meta.summary.map_or(0, |summary| summary.threads);
+        Ok((threads, skimmed.events))
     }
 
     /// What the chase says in words, and whether that is what was expected.

@@ -48,10 +48,8 @@ pub fn sources_of(blocks: BlocksName) -> Sources {
 
 /// Moves the seeds of the runs to start with.
 pub fn initial_seed(options: &mut untorn_explore::Options, by: u64) {
-    for how in &mut options.initial {
-        if let untorn_explore::How::Policy { seed, .. } = how {
-            *seed = seed.wrapping_add(by);
-        }
+    for spec in &mut options.initial {
+        spec.seed = spec.seed.wrapping_add(by);
     }
 }
 

@@ -124,7 +124,7 @@ fn leave_out_defects(validator: &mut Validator, first: EventIdx, batch: &mut [Ev
         let before = validator.count();
         validator.events(EventIdx(first.0 + i as u64), std::slice::from_ref(event));
         if validator.count() > before {
-            event.op = Op::Branch { count: 0 };
+            event.op = Op::HIDDEN;
         }
     }
 }
@@ -163,7 +163,7 @@ pub fn last_meta(path: &std::path::Path) -> std::result::Result<LastMeta, String
     let mut file = std::fs::File::open(path).map_err(|error| named(&error))?;
     let whole = utr::skim(&mut file).map_err(|error| named(&error))?;
     if let Some(utr::Skim { meta, events }) = whole
-        && let Some(threads) = meta.other.get("threads").and_then(serde_json::Value::as_u64)
+        && let Some(threads) = meta.summary.as_ref().map(|summary| summary.threads)
     {
         return Ok(LastMeta { meta, events, threads, cut: None });
     }

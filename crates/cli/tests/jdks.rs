@@ -217,7 +217,7 @@ fn virtual_threads_repeat(release: u32) {
     let folder = scratch(&format!("jdks-virtual-{release}"));
     let command = command(release, &classes, "Virtual");
     let trace = repeats(&folder, "virtual", &command, "30 34 true\n");
-    assert_eq!(trace.said("virtual_threads_unseen"), Some(&0.into()));
+    assert_eq!(trace.summary().virtual_threads_unseen, 0);
     let adds = trace.events.iter().filter(|event| {
         matches!(event.op, Op::Write { var, .. } if trace.tables.var_name(var) == "Virtual.plain")
     });

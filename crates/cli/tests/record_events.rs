@@ -274,7 +274,7 @@ fn a_wait_gives_the_monitor_up_and_has_it_again_at_its_former_depth() {
 fn blocks(trace: &Recorded) -> Vec<String> {
     let label = |label: LabelId| trace.tables.labels.get(label).expect("a name").to_owned();
     let told = |event: &Event| match event.op {
-        Op::Begin { label: block } => Some(format!("begin {}", label(block))),
+        Op::Begin { label: block, .. } => Some(format!("begin {}", label(block))),
         Op::End { label: block } => Some(format!("end {}", label(block))),
         Op::Write { value, .. } => Some(format!("write {}", value.0)),
         _ => None,

@@ -304,7 +304,7 @@ fn access(trace: &Recorded, event: &Event) -> Option<String> {
         Access::Volatile => "",
         Access::Update => "update ",
     };
-    let value = show_value(value, trace.tables.var_facts(var).kind);
+    let value = show_value(value, trace.tables.var_facts(var).values);
     Some(format!("{how}{verb} {} = {value}", unnumbered(&trace.tables.var_name(var))))
 }
 
@@ -321,7 +321,7 @@ fn sections(trace: &Recorded) -> Vec<String> {
     let told = |event: &Event| match event.op {
         Op::Acquire { lock: taken, hold } => Some(format!("acquire{} {}", side(hold), lock(taken))),
         Op::Release { lock: given, hold } => Some(format!("release{} {}", side(hold), lock(given))),
-        Op::Begin { label: block } => Some(format!("begin {}", label(block))),
+        Op::Begin { label: block, .. } => Some(format!("begin {}", label(block))),
         Op::End { label: block } => Some(format!("end {}", label(block))),
         Op::Write { value, .. } => Some(format!("write {}", value.0)),
         _ => None,
@@ -605,7 +605,7 @@ fn copies_are_told_element_by_element_up_to_a_bound_and_the_rest_is_counted() {
     let reads = all.iter().filter(|words| words.starts_with("plain read Copied.from[")).count();
     let writes = all.iter().filter(|words| words.starts_with("plain write Copied.to[")).count();
     assert_eq!((reads, writes), (2 + 256 + 256, 2 + 256));
-    assert_eq!(trace.said("elements_left_out"), Some(&(2 * 744).into()));
+    assert_eq!(trace.summary().elements_left_out, 2 * 744);
 }
 
 /// Whether the two halves of every update stand side by side.

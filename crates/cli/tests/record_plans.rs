@@ -16,13 +16,14 @@ fn tears(name: &str) {
         let options = ["--plan", arg(&plan), "--atomic", block];
         let done = record(&trace, &options, &example.command()).with_code(0);
         let recorded = Recorded::read(&trace);
-        let said = |key| recorded.said(key);
+        let summary = recorded.summary();
+        let followed = summary.followed.clone().expect("a plan was followed");
         assert_eq!(
-            (said("plan_missing"), said("plan_released")),
-            (None, None),
+            (summary.plan_missing.as_slice(), &followed.released),
+            ([].as_slice(), &None),
             "the plan cannot be followed; it may be written for another JDK: {done}"
         );
-        assert_eq!(said("followed"), said("of"), "{done}");
+        assert_eq!(followed.steps, followed.of, "{done}");
         assert_eq!(done.stdout, torn, "{done}");
     }
     let found = run(&["analyze", arg(&trace)]).with_code(1);
@@ -64,7 +65,8 @@ fn unfollowed(name: &str, plan: &str, command: &[String]) -> (Ended, Recorded) {
 /// The same of a plan that was released while the program ran.
 fn released(name: &str, plan: &str, command: &[String]) -> Ended {
     let (done, recorded) = unfollowed(name, plan, command);
-    assert!(recorded.said("plan_released").is_some(), "{done}");
+    let followed = recorded.summary().followed.as_ref();
+    assert!(followed.is_some_and(|followed| followed.released.is_some()), "{done}");
     done
 }
 

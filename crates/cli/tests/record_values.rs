@@ -215,7 +215,7 @@ fn var(trace: &Recorded, name: &str) -> VarId {
 fn check_kinds(trace: &Recorded, kinds: &[(&str, ValueKind)]) {
     for &(name, kind) in kinds {
         let facts = trace.tables.var_facts(var(trace, name));
-        assert_eq!((facts.kind, facts.initial), (kind, Some(Value(0))), "{name}");
+        assert_eq!((facts.values, facts.initial()), (kind, Some(Value(0))), "{name}");
     }
 }
 
@@ -352,7 +352,7 @@ fn elements_of_arrays_of_every_type_have_their_exact_values_and_lines() {
         ],
     );
     let unread = trace.tables.var_facts(var(&trace, "int[]#[0]"));
-    assert_eq!(unread.initial, Some(Value(0)), "what is read first was there before");
+    assert_eq!(unread.initial(), Some(Value(0)), "what is read first was there before");
 }
 
 #[test]

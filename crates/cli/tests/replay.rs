@@ -24,7 +24,7 @@ fn repeats(example: &Example, folder: &Path, policy: &str, seed: u32) -> Result<
     if old.events != new.events || old.events.is_empty() {
         return Err(java::difference(&trace, &again));
     }
-    match new.said("divergence") {
+    match &new.summary().divergence {
         Some(divergence) => Err(format!("the same events, but {divergence}")),
         None => new.check(),
     }

@@ -271,6 +271,7 @@ impl<'a> World<'a> {
             let unit = &client.units[at];
             CallSite {
                 api: phrasing::api(self.program, unit.called),
+                class: phrasing::class(self.program, self.program.method_ref(unit.called).class),
                 descriptor: phrasing::descriptor(self.program, unit.called),
                 pc: look.body.instr(unit.instr).pc,
                 line: look.body.line(unit.instr),

@@ -29,6 +29,8 @@ impl Symptom {
 pub struct CallSite {
     /// `java.util.concurrent.ConcurrentHashMap.remove`.
     pub api: String,
+    /// The class of it: `java.util.concurrent.ConcurrentHashMap`.
+    pub class: String,
     /// Of what is called.
     pub descriptor: String,
     /// Where in the code of the method that calls.

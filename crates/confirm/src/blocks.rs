@@ -86,7 +86,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn slot(&mut self, var: VarId) -> Slot {
         let tables = self.tables;
-        self.found.memory.slot(var, || tables.var_facts(var).initial)
+        self.found.memory.slot(var, || tables.var_facts(var).initial())
     }
 
     /// Before the window only memory and the nesting of blocks matter.
@@ -101,7 +101,7 @@ impl Reader<'_> {
                 let slot = self.slot(var);
                 self.found.memory.write(slot, event.value(), index);
             }
-            Op::Begin { label } => self.begin(at, event, label),
+            Op::Begin { label, .. } => self.begin(at, event, label),
             Op::End { .. } => self.end(event),
             _ => {}
         }
@@ -119,7 +119,7 @@ impl Reader<'_> {
         match event.op {
             Op::Read { var, .. } => self.access(at, event, var, false, events),
             Op::Write { var, .. } => self.access(at, event, var, true, events),
-            Op::Begin { label } => self.begin(at, event, label),
+            Op::Begin { label, .. } => self.begin(at, event, label),
             Op::End { .. } => self.end(event),
             Op::Fork { child } => {
                 let piece = self.open_piece(at, event);

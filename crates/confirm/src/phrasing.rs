@@ -132,7 +132,7 @@ struct Words<'a> {
 
 impl Words<'_> {
     fn value(&self, var: VarId, value: Option<Value>) -> String {
-        let kind = self.tables.var_facts(var).kind;
+        let kind = self.tables.var_facts(var).values;
         value.map_or_else(|| "an unknown value".to_owned(), |value| show_value(value, kind))
     }
 

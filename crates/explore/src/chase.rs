@@ -30,6 +30,7 @@ use std::time::Instant;
 
 use untorn_predict::Deadline;
 use untorn_predict::lock_valid::Verdict;
+use untorn_trace::LabelId;
 
 use crate::compositions::CompositionId;
 use crate::effects::Normal;
@@ -37,18 +38,19 @@ use crate::evidence::{Left, Run};
 use crate::inversion::{self, Inversion};
 use crate::judge::Values;
 use crate::prophet::Prophet;
-use crate::runner::{Ended, How, Ran, Runner};
+use crate::runner::{Ended, Ran, Runner};
 use crate::steer;
 use crate::strategy::Strategy;
 use crate::target::{Key, Order, Target, Unreached};
 use crate::units::Answer;
+use untorn_schedule::{PolicyKind, RunSpec};
 
 use doubts::Doubt;
 pub use options::{Only, Options, Shard};
 pub use outcome::{ChaseError, Deadlock, Finding, News, Outcome, Unsearched};
 
 /// The policies that undirected runs take in turn.
-const EXPLORERS: [&str; 3] = ["pos", "random", "pct"];
+const EXPLORERS: [PolicyKind; 3] = [PolicyKind::Pos, PolicyKind::Random, PolicyKind::PCT];
 
 /// The chase of one program.
 pub struct Chase<'a> {
@@ -88,13 +90,13 @@ impl std::fmt::Debug for Chase<'_> {
 
 /// A run to be made, maybe for a target.
 struct Request {
-    how: How,
+    spec: RunSpec,
     target: Option<usize>,
 }
 
 impl Request {
-    fn undirected(how: How) -> Self {
-        Self { how, target: None }
+    fn undirected(spec: RunSpec) -> Self {
+        Self { spec, target: None }
     }
 }
 
@@ -179,10 +181,8 @@ impl<'a> Chase<'a> {
         while requests.is_empty()
             && let Some(inversion) = self.inversions.pop()
         {
-            if let Ok(plan) = inversion.plan.parse() {
-                self.outcome.directed += 1;
-                requests.push(Request::undirected(How::Plan(plan)));
-            }
+            self.outcome.directed += 1;
+            requests.push(Request::undirected(RunSpec::plan(inversion.plan)));
         }
         if requests.is_empty() && self.is_stale {
             self.is_stale = false;
@@ -207,11 +207,10 @@ impl<'a> Chase<'a> {
             let n = self.explored;
             self.explored += 1;
             if self.options.shard.has_nth(n) {
-                let name = EXPLORERS[n as usize % EXPLORERS.len()].to_owned();
+                let policy = EXPLORERS[n as usize % EXPLORERS.len()];
                 // Seeds that the initial runs do not have.
                 let seed = u64::from(n) + 1_001;
-                let how = How::Policy { name, seed, quantum: 1_000_000 };
-                return Some(Request::undirected(how));
+                return Some(Request::undirected(RunSpec::policy(policy, seed)));
             }
         }
         None
@@ -284,7 +283,7 @@ impl<'a> Chase<'a> {
         };
         self.targets[index].attempts += 1;
         self.outcome.directed += 1;
-        Some(Request { how: How::Plan(plan), target: Some(index) })
+        Some(Request { spec: RunSpec::plan(plan), target: Some(index) })
     }
 
     /// Makes runs, as many at once as the front end can, and looks at each in turn.
@@ -294,7 +293,7 @@ impl<'a> Chase<'a> {
         for (request, number) in requests.iter().zip(self.outcome.runs + 1..) {
             let key = request.target.map(|index| &self.targets[index].key);
             (self.watch)(News::Running { number, target: key, open });
-            calls.push((request.how.clone(), self.trace_of(number)));
+            calls.push((request.spec.clone(), self.trace_of(number)));
         }
         let ran = self.runner.run_all(&calls);
         for ((request, (_, trace)), ran) in requests.into_iter().zip(calls).zip(ran) {
@@ -314,14 +313,14 @@ impl<'a> Chase<'a> {
         self.folder.join(format!("run-{number}.utr"))
     }
 
-    fn load(&self, how: How, ran: Ran, trace: &Path) -> Result<Run, ChaseError> {
+    fn load(&self, spec: RunSpec, ran: Ran, trace: &Path) -> Result<Run, ChaseError> {
         let left = Left {
             most: self.options.most_events,
             entries: self.options.all_methods,
             blocks: &self.outcome.refuted,
             compositions: &self.options.compositions,
         };
-        Ok(Run::load(self.outcome.runs, how, ran, trace, left)?)
+        Ok(Run::load(self.outcome.runs, spec, ran, trace, left)?)
     }
 
     /// Looks at a run from every side.
@@ -340,7 +339,7 @@ impl<'a> Chase<'a> {
             learning::forget(trace);
             return Ok(());
         }
-        let run = self.load(request.how, ran, trace)?;
+        let run = self.load(request.spec, ran, trace)?;
         self.outcome.events += run.history.len() as u64 + run.left_out;
         self.outcome.left_out += run.left_out;
         self.outcome.threads = self.outcome.threads.max(run.history.thread_count());
@@ -364,7 +363,8 @@ impl<'a> Chase<'a> {
     /// Whether the block that alone is chased occurs in the run.
     fn is_about(&self, run: &Run) -> bool {
         let Some(only) = &self.options.only else { return true };
-        run.tables.labels.iter().any(|name| only.is_block(name))
+        let labels = (0..run.tables.labels.len()).map(LabelId::from_index);
+        labels.into_iter().any(|label| only.is_method(&run.method_of(label)))
     }
 
     fn finish(mut self) -> Outcome {

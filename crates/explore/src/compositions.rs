@@ -9,6 +9,8 @@ pub struct ComposedCall {
     pub pc: u32,
     /// `java.util.Map.remove`
     pub api: String,
+    /// The class of it: `java.util.Map`.
+    pub class: String,
     pub result: ResultKind,
 }
 

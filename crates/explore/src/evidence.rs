@@ -8,14 +8,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_predict::candidates::{self, Candidate, Limits, Objects, PairCandidate, Sources, Spot};
 use untorn_predict::{At, BlockId, Deadline, Facts, Goal, History, Origin};
 use untorn_trace::formats::open::{Input, OpenOptions, open};
-use untorn_trace::{BATCH, Event, Op, SiteId, Tables, VarId, generic_name};
+use untorn_trace::{BATCH, Event, LabelId, Op, SiteId, Tables, VarId, VarRole};
 
 use crate::chase::Unsearched;
 use crate::compositions::Compositions;
 use crate::places;
-use crate::runner::{How, Ran};
-use crate::target::{Key, Shape};
+use crate::runner::Ran;
+use crate::target::{Key, KeyFacts, Shape};
 use crate::units::{Made, Units};
+use untorn_schedule::RunSpec;
 
 /// Why a trace cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -29,7 +30,7 @@ pub enum EvidenceError {
 pub struct Run {
     /// Counted from 1.
     pub number: u32,
-    pub how: How,
+    pub spec: RunSpec,
     pub ran: Ran,
     pub trace: PathBuf,
     /// Shared with the findings of the run.
@@ -76,22 +77,19 @@ impl Left<'_> {
         if !self.entries && self.blocks.is_empty() {
             return;
         }
-        let is_left = |name: &str| self.blocks.contains(name) || (self.entries && is_entry(name));
-        let labels: Vec<bool> = tables.labels.iter().map(is_left).collect();
+        let is_left = |(index, name): (usize, &str)| {
+            let is_entry = tables.label_facts(LabelId::from_index(index)).is_entry;
+            self.blocks.contains(name) || (self.entries && is_entry)
+        };
+        let labels: Vec<bool> = tables.labels.iter().enumerate().map(is_left).collect();
         for event in events {
-            if let Op::Begin { label } | Op::End { label } = event.op
+            if let Op::Begin { label, .. } | Op::End { label } = event.op
                 && labels.get(label.index()) == Some(&true)
             {
-                event.op = Op::Branch { count: 0 };
+                event.op = Op::HIDDEN;
             }
         }
     }
-}
-
-/// Whether a method is where a thread or a task begins, by its name.
-fn is_entry(name: &str) -> bool {
-    let method = name.rsplit('.').next().unwrap_or(name);
-    matches!(method, "main" | "run" | "call") || method.starts_with("lambda$")
 }
 
 fn recorded_classes(history: &History, tables: &Tables) -> FxHashSet<String> {
@@ -108,7 +106,7 @@ impl Run {
     /// Reads the trace, but for what is left out.
     pub(crate) fn load(
         number: u32,
-        how: How,
+        spec: RunSpec,
         ran: Ran,
         trace: &Path,
         left: Left<'_>,
@@ -136,10 +134,10 @@ impl Run {
         let sites = keys.filter_map(|site| Some((places::key(&tables, site)?, site))).collect();
         let trace = trace.to_owned();
         let classes = recorded_classes(&history, &tables);
-        let objects = Objects::by_name(&tables);
+        let objects = Objects::of_trace(&tables);
         Ok(Self {
             number,
-            how,
+            spec,
             ran,
             trace,
             tables,
@@ -244,9 +242,22 @@ impl Run {
             Spot::Unknown { .. } => None,
         };
         let mut fields: Vec<String> =
-            vars.iter().map(|&var| generic_name(&self.tables.var_name(var))).collect();
+            vars.iter().map(|&var| self.tables.member_name(var)).collect();
         fields.dedup();
+        let roles: Vec<VarRole> = vars.iter().map(|&var| self.tables.var_facts(var).role).collect();
+        let is_library = |spot: &Spot| match spot {
+            Spot::Site(site) => {
+                self.tables.sites.get(*site).is_some_and(|site| site.facts.is_library)
+            }
+            Spot::Unknown { .. } => false,
+        };
         Some(Key {
+            method: self.method_of(self.history.block(block).label),
+            facts: KeyFacts {
+                is_library: spots.iter().all(is_library),
+                is_sync_state: roles.contains(&VarRole::SyncState),
+                is_collection: roles.iter().any(|role| role.is_collection()),
+            },
             places: spots.iter().map(place).collect::<Option<_>>()?,
             shape,
             origin,
@@ -265,7 +276,8 @@ impl Run {
             Some(Spot::Site(site)) => self.tables.site_text(*site),
             _ => String::new(),
         };
-        is_entry(self.name_of(block)) && line(spots.first()) != line(spots.last())
+        let label = self.history.block(block).label;
+        self.tables.label_facts(label).is_entry && line(spots.first()) != line(spots.last())
     }
 
     /// The blocks around an event, the innermost first.
@@ -295,6 +307,14 @@ impl Run {
     pub(crate) fn block_around_both(&self, events: [At; 2]) -> Option<BlockId> {
         let of = |origin| self.block_of_origin(events, origin);
         of(Origin::Declared).or_else(|| of(Origin::Inferred))
+    }
+
+    /// The method that a label names, or is in.
+    pub(crate) fn method_of(&self, label: LabelId) -> String {
+        match self.tables.label_method(label) {
+            Some((class, method)) => format!("{class}.{method}"),
+            None => self.tables.labels.get(label).unwrap_or_default().to_owned(),
+        }
     }
 
     pub(crate) fn name_of(&self, block: BlockId) -> &str {

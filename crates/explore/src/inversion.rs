@@ -33,22 +33,23 @@ struct Nesting {
 }
 
 /// A cycle, by its places, and the plan that tries it.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Inversion {
     pub places: Vec<String>,
-    pub plan: String,
+    pub plan: Plan,
 }
 
 /// The cycles of a run.
-pub(crate) fn find(run: &Run) -> BTreeSet<Inversion> {
+pub(crate) fn find(run: &Run) -> Vec<Inversion> {
     let nestings = nestings(run);
-    let mut found = BTreeSet::new();
+    let mut found = Vec::new();
     for first in 0..nestings.len() {
         extend(run, &nestings, &mut vec![first], &mut found);
         if found.len() >= MOST_CYCLES {
             break;
         }
     }
+    found.sort_by_cached_key(|found| (found.places.clone(), found.plan.to_string()));
     found
 }
 
@@ -78,11 +79,15 @@ fn nestings(run: &Run) -> Vec<Nesting> {
 }
 
 /// Goes on from the last nesting of the path; a path that comes back is a cycle.
-fn extend(run: &Run, all: &[Nesting], path: &mut Vec<usize>, found: &mut BTreeSet<Inversion>) {
+fn extend(run: &Run, all: &[Nesting], path: &mut Vec<usize>, found: &mut Vec<Inversion>) {
     let (first, last) = (&all[path[0]], &all[path[path.len() - 1]]);
     if path.len() > 1 && last.inner.0 == first.outer.0 {
         let cycle: Vec<&Nesting> = path.iter().map(|&i| &all[i]).collect();
-        found.extend(inversion(run, &cycle));
+        if let Some(new) = inversion(run, &cycle)
+            && !found.contains(&new)
+        {
+            found.push(new);
+        }
         return;
     }
     if path.len() == MOST_THREADS || found.len() >= MOST_CYCLES {
@@ -113,5 +118,5 @@ fn inversion(run: &Run, cycle: &[&Nesting]) -> Option<Inversion> {
         .collect::<Option<_>>()?;
     places.sort_unstable();
     let Plan { steps } = steer::bare_plan(run, &events)?;
-    Some(Inversion { places, plan: Plan { steps }.to_string() })
+    Some(Inversion { places, plan: Plan { steps } })
 }

@@ -8,7 +8,9 @@ use untorn_confirm::{Options, Reason, Verdict, Window, confirm};
 use untorn_predict::{At, BlockId, Origin, Pattern};
 use untorn_serializability::context::{Context, Gatherer};
 use untorn_serializability::{Block, Cycle, Edge, Step, Transaction, Violation, Why};
-use untorn_trace::{Access, Event, EventIdx, LabelId, Op, SiteId, ThreadId, VarId};
+use untorn_trace::{
+    Access, BlockKind, Event, EventIdx, LabelId, LockId, Op, SiteId, ThreadId, VarId,
+};
 
 use crate::compositions::CompositionId;
 use crate::effects::Effect;
@@ -156,7 +158,7 @@ fn breaks(key: &Key, composed: &Composed) -> bool {
 
 fn saw_half(key: &Key, composed: &Composed) -> bool {
     let is_half = matches!(key.shape, Shape::Two { writes: [false, true, true, false], .. });
-    is_half && composed.is_exact && !key.is_collection() && !key.is_inside_jdk()
+    is_half && composed.is_exact && !key.facts.is_collection && !key.facts.is_library
 }
 
 /// Whether nothing is held against it but what calls said.
@@ -184,7 +186,8 @@ fn is_open(run: &Run, instance: &Instance) -> bool {
 /// A write that rests on a value that was no longer there. Who looked once more before it wrote knew what it
 /// overwrote: a hint that is checked again under a lock is no lost update.
 fn is_lost_update(run: &Run, key: &Key, instance: &Instance) -> bool {
-    let is_kind = matches!(key.shape, Shape::One(Pattern::ReadWriteWrite)) && !key.is_collection();
+    let is_kind =
+        matches!(key.shape, Shape::One(Pattern::ReadWriteWrite)) && !key.facts.is_collection;
     let ([_, write], [_, intruder]) = (instance.own, instance.other);
     let history = &run.history;
     let (thread, var) = (history.event(write).thread, VarId(history.event(write).op.target()));
@@ -266,12 +269,12 @@ fn with_blocks(run: &Run, names: &[Named<'_>]) -> Vec<Event> {
     let counts = |all: &[bool], label: LabelId| all.get(label.index()).copied().unwrap_or(false);
     let shown = |event: &Event| {
         let op = match event.op {
-            Op::Begin { label } | Op::End { label } if counts(&declared, label) => event.op,
-            Op::Call { method: label, .. } if counts(&inferred, label) => Op::Begin { label },
-            Op::Return { method: label, .. } if counts(&inferred, label) => Op::End { label },
-            Op::Begin { .. } | Op::End { .. } | Op::Call { .. } | Op::Return { .. } => {
-                Op::Branch { count: 0 }
+            Op::Begin { label, .. } | Op::End { label } if counts(&declared, label) => event.op,
+            Op::Call { method: label, .. } if counts(&inferred, label) => {
+                Op::Begin { kind: BlockKind::Inferred, label, lock: LockId::NONE }
             }
+            Op::Return { method: label, .. } if counts(&inferred, label) => Op::End { label },
+            Op::Begin { .. } | Op::End { .. } | Op::Call { .. } | Op::Return { .. } => Op::HIDDEN,
             op => op,
         };
         Event { op, ..*event }
@@ -285,7 +288,7 @@ fn by_values(run: &Run, key: &Key, events: &[Event], instance: &Instance) -> Val
     let vars = instance.own.map(|at| run.history.event(at).op.target());
     let only = |event: &Event| match event.op {
         Op::Read { var, .. } | Op::Write { var, .. } if !vars.contains(&var.0) => {
-            Event { op: Op::Branch { count: 0 }, ..*event }
+            Event { op: Op::HIDDEN, ..*event }
         }
         _ => *event,
     };

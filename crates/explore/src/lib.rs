@@ -28,8 +28,8 @@ pub use compositions::{ComposedCall, Composition, CompositionId, Compositions, R
 pub use effects::Effect;
 pub use evidence::{EvidenceError, Run};
 pub use judge::{CallMade, Composed, Judged, Surprise, Values, weight};
-pub use runner::{Ended, Followed, How, Ran, Runner, RunnerError};
-pub use strategy::{Judge, Planning, Strategy, Undirected};
+pub use runner::{Ended, Followed, Ran, Runner, RunnerError};
+pub use strategy::{Judge, Planning, Strategy};
 pub use stuck::{Held, Mark, Stuck, Waiting};
-pub use target::{Key, Shape, Target, Unreached};
+pub use target::{Key, KeyFacts, Shape, Target, Unreached};
 pub use units::Answer;

@@ -14,7 +14,8 @@ use untorn_trace::{EventIdx, LockId, Op, SiteId, ThreadId};
 use crate::compositions::Compositions;
 use crate::evidence::{EvidenceError, Left, Run};
 use crate::places;
-use crate::runner::{Ended, How, Ran};
+use crate::runner::{Ended, Ran};
+use untorn_schedule::RunSpec;
 
 /// Events of a trace that are looked at.
 const MOST_EVENTS: usize = 8_000_000;
@@ -24,7 +25,6 @@ const MOST_EVENTS: usize = 8_000_000;
 /// # Errors
 /// If the trace cannot be read.
 pub fn of_trace(trace: &Path, find: fn(&Run) -> Marks) -> Result<Marks, EvidenceError> {
-    let how = How::Policy { name: String::new(), seed: 0, quantum: 1 };
     let (stdout, stderr, unseen) = (Vec::new(), Vec::new(), Vec::new());
     let (followed, preemptions) = (None, None);
     let ran = Ran { ended: Ended::Exit(0), stdout, stderr, followed, preemptions, unseen };
@@ -34,7 +34,7 @@ pub fn of_trace(trace: &Path, find: fn(&Run) -> Marks) -> Result<Marks, Evidence
         blocks: &BTreeSet::new(),
         compositions: &Compositions::default(),
     };
-    Ok(find(&Run::load(1, how, ran, trace, left)?))
+    Ok(find(&Run::load(1, RunSpec::default(), ran, trace, left)?))
 }
 
 /// For AtomFuzzer: where a thread takes a lock that it has released in the same block, declared or inferred

@@ -1,18 +1,19 @@
 //! Places of the program that mean the same in every run, and how plans name them.
 
 use untorn_schedule::{AccessKind, Place, Spot};
-use untorn_trace::{Event, Op, SiteId, Tables};
+use untorn_trace::{CodePosition, Event, Op, SiteId, Tables};
 
 /// A place, as text that does not depend on the run: the instruction if the front end tells it,
 /// else file and line.
 pub(crate) fn key(tables: &Tables, site: SiteId) -> Option<String> {
     let site = tables.sites.get(site)?;
-    if site.loc.contains('@') {
-        Some(format!("{}.{}{}", site.class, site.method, site.loc))
-    } else if site.line > 0 {
-        Some(format!("{}:{}", site.file, site.line))
-    } else {
-        None
+    match site.position {
+        CodePosition::Bytecode { offset: Some(_), .. } => {
+            Some(format!("{}.{}{}", site.class, site.method, site.position))
+        }
+        CodePosition::Module { .. } => Some(site.position.to_string()),
+        _ if site.line > 0 => Some(format!("{}:{}", site.file, site.line)),
+        _ => None,
     }
 }
 
@@ -26,12 +27,17 @@ pub(crate) fn planned(tables: &Tables, event: &Event) -> Option<Place> {
         _ => return None,
     };
     let site = tables.sites.get(event.site)?;
-    let (descriptor, pc) = site.loc.rsplit_once('@')?;
-    let spot = Spot::MethodPc {
-        class: site.class.to_owned(),
-        method: site.method.to_owned(),
-        descriptor: descriptor.to_owned(),
-        pc: pc.parse().ok()?,
+    let spot = match site.position {
+        CodePosition::Bytecode { descriptor, offset: Some(pc) } => Spot::MethodPc {
+            class: site.class.to_owned(),
+            method: site.method.to_owned(),
+            descriptor: descriptor.to_owned(),
+            pc,
+        },
+        CodePosition::Module { module, offset } => {
+            Spot::ModuleOffset { module: module.to_owned(), offset }
+        }
+        _ => return None,
     };
     Some(Place { spot, kind: Some(kind) })
 }

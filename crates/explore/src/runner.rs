@@ -2,18 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use untorn_schedule::{Marks, Plan};
-
-/// How one run goes.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum How {
-    /// A policy decides, by its name.
-    Policy { name: String, seed: u64, quantum: u64 },
-    /// A policy that holds threads at marked places decides.
-    Marked { name: String, seed: u64, marks: Marks },
-    /// A plan is followed, as far as it can be.
-    Plan(Plan),
-}
+use untorn_schedule::RunSpec;
+pub use untorn_trace::Followed;
 
 /// How the program ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -24,15 +14,6 @@ pub enum Ended {
     Deadlock,
     /// It was stopped because it took too long.
     TimedOut,
-}
-
-/// How far a plan was followed.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Followed {
-    pub steps: u64,
-    pub of: u64,
-    /// Why it was given up.
-    pub released: Option<String>,
 }
 
 /// What is left of a run beside its trace.
@@ -59,10 +40,10 @@ pub trait Runner {
     ///
     /// # Errors
     /// If it could not be run at all. A program that fails is an [`Ended`].
-    fn run(&mut self, how: &How, trace: &Path) -> Result<Ran, RunnerError>;
+    fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<Ran, RunnerError>;
 
     /// Runs the program several times, at once if it can. Gives what came of each, in order.
-    fn run_all(&mut self, calls: &[(How, PathBuf)]) -> Vec<Result<Ran, RunnerError>> {
-        calls.iter().map(|(how, trace)| self.run(how, trace)).collect()
+    fn run_all(&mut self, calls: &[(RunSpec, PathBuf)]) -> Vec<Result<Ran, RunnerError>> {
+        calls.iter().map(|(spec, trace)| self.run(spec, trace)).collect()
     }
 }

@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 use untorn_predict::{At, Goal, Plan as Order};
 use untorn_schedule::{Place, Plan, PlanStep, PlanThread};
-use untorn_trace::{Access, Op, SiteId, ThreadId};
+use untorn_trace::{Access, Op, SiteId, ThreadId, VarRole};
 
 use crate::evidence::Run;
 use crate::instance::Instance;
@@ -130,7 +130,7 @@ fn is_same_arrival(run: &Run, at: At) -> bool {
         return false;
     };
     let Op::Write { var: other, access: Access::Update, .. } = previous.op else { return false };
-    other != var && run.tables.var_name(var).ends_with(".contents")
+    other != var && run.tables.var_facts(var).role == VarRole::Contents
 }
 
 fn single(run: &Run, wanted: At) -> Option<PlanStep> {

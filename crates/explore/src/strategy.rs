@@ -1,31 +1,6 @@
 //! What a chase does with its budget: the loop, or one of the methods it is compared with.
 
-/// A policy that decides undirected runs.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Undirected {
-    RunToBlock,
-    Random,
-    Pct,
-    Pos,
-    /// Holds threads that are about to take a lock again; where, an earlier run says.
-    AtomFuzzer,
-    /// Holds threads at suspicious accesses; which, an earlier run says.
-    Adversarial,
-}
-
-impl Undirected {
-    /// As the scheduler calls it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::RunToBlock => "run-to-block",
-            Self::Random => "random",
-            Self::Pct => "pct",
-            Self::Pos => "pos",
-            Self::AtomFuzzer => "atomfuzzer",
-            Self::Adversarial => "adversarial",
-        }
-    }
-}
+use untorn_schedule::PolicyKind;
 
 /// Which plans are made when each candidate has one try.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -56,7 +31,7 @@ pub enum Strategy {
     /// The candidates of the first run, a plan and a directed run for each, and nothing learned from it.
     PlansOnce(Planning),
     /// Runs that nobody directs, by these policies in turn, until the budget ends.
-    Undirected { policies: Vec<Undirected>, judge: Judge },
+    Undirected { policies: Vec<PolicyKind>, judge: Judge },
 }
 
 impl Strategy {

@@ -46,8 +46,23 @@ pub struct Key {
     pub origin: Origin,
     /// The name of the block.
     pub block: String,
+    /// The method that the block is, or is in.
+    pub method: String,
     /// The variable, whatever the object; of two, both.
     pub field: String,
+    pub facts: KeyFacts,
+}
+
+/// What the trace says of the places and variables of a candidate.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct KeyFacts {
+    /// All places are in code of a library: then it does not matter to the user which field it is.
+    pub is_library: bool,
+    /// It is about the state of a latch, a semaphore or a future, which orders threads and holds no data.
+    pub is_sync_state: bool,
+    /// It is about what a collection holds. Its values are versions: they say that something changed, and
+    /// not whether that matters.
+    pub is_collection: bool,
 }
 
 impl Key {
@@ -55,27 +70,10 @@ impl Key {
     /// other code, what it does to one field, or to the insides of the JDK's objects.
     pub fn concern(&self) -> (Origin, &str, &str) {
         let field = match self.origin {
-            Origin::Inferred if !self.is_inside_jdk() => &self.field,
+            Origin::Inferred if !self.facts.is_library => &self.field,
             _ => "",
         };
         (self.origin, &self.block, field)
-    }
-
-    /// Whether it is about the state of a latch, a semaphore or a future, which orders threads and holds nothing that could
-    /// be torn.
-    pub fn is_of_order(&self) -> bool {
-        self.field.contains(".@")
-    }
-
-    /// Whether it is about what a collection of java.util.concurrent holds. Its values are versions: they say
-    /// that something changed, and not whether that matters.
-    pub(crate) fn is_collection(&self) -> bool {
-        self.field.ends_with(".contents") || self.field.contains(".[]")
-    }
-
-    /// Whether the accesses are in code of the JDK: then nobody who mends the program cares which field it is.
-    pub(crate) fn is_inside_jdk(&self) -> bool {
-        self.places.iter().all(|place| place.starts_with("java."))
     }
 
     /// Smaller is more likely to matter.

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_predict::{At, History};
-use untorn_trace::{Event, LabelId, Op, SiteId, Tables, ThreadId, Value};
+use untorn_trace::{
+    CallOutcome, CodePosition, Event, LabelId, Op, SiteId, Tables, ThreadId, Value,
+};
 
 use crate::compositions::{CompositionId, Compositions, ResultKind};
 
@@ -75,8 +77,9 @@ impl Unit {
 struct UnitPlace {
     method: String,
     pc: u32,
-    /// What is called.
+    /// What is called, and its class.
     api: String,
+    class: String,
 }
 
 /// Two calls of one activation that look meant to be one step, in a run.
@@ -140,16 +143,17 @@ impl Units {
                         None => frames.push(Frame::Call(at)),
                     }
                     if place.is_some() {
-                        event.op = Op::Branch { count: 0 };
+                        event.op = Op::HIDDEN;
                     }
                 }
-                Op::Return { known, value, .. } => {
+                Op::Return { known, outcome, value, .. } => {
                     if let Some(Frame::Unit(unit)) = frames.pop() {
-                        let threw = event.site == SiteId::NONE;
-                        let end = End::Value(known.then_some(value));
-                        let end = if threw { End::Threw } else { end };
+                        let end = match outcome {
+                            CallOutcome::Returned => End::Value(known.then_some(value)),
+                            CallOutcome::Threw => End::Threw,
+                        };
                         found.units[unit as usize].end = Some((at, end));
-                        event.op = Op::Branch { count: 0 };
+                        event.op = Op::HIDDEN;
                     }
                 }
                 _ => {}
@@ -159,17 +163,20 @@ impl Units {
         found
     }
 
-    /// A call is told as a unit where it is made; a method of the application tells of itself.
+    /// API calls are recorded at the call site, application methods at their entry; a Call whose label is its own
+    /// method is therefore not an API call.
     fn place(&mut self, tables: &Tables, site: SiteId, label: LabelId) -> Option<u32> {
         let site = tables.sites.get(site)?;
         let caller = format!("{}.{}", site.class, site.method);
-        let (descriptor, pc) = site.loc.rsplit_once('@')?;
+        let CodePosition::Bytecode { descriptor, offset: Some(pc) } = site.position else {
+            return None;
+        };
         let api = tables.labels.get(label).unwrap_or_default();
         if api == caller {
             return None;
         }
-        let (method, pc) = (caller + descriptor, pc.parse().ok()?);
-        let place = UnitPlace { method, pc, api: api.to_owned() };
+        let class = tables.label_method(label).map_or("", |(class, _)| class).to_owned();
+        let place = UnitPlace { method: caller + descriptor, pc, api: api.to_owned(), class };
         self.places.push(place);
         Some(self.places.len() as u32 - 1)
     }
@@ -376,10 +383,9 @@ impl Units {
         thread: ThreadId,
         at: At,
     ) -> Option<Told> {
-        let classes = known.get(made.id).calls.each_ref().map(|call| class_of(&call.api));
-        let api = |unit: u32| &self.place_of(unit).api;
-        let mut alike =
-            self.around(thread, at).filter(|&unit| classes.contains(&class_of(api(unit))));
+        let classes = known.get(made.id).calls.each_ref().map(|call| &call.class);
+        let is_alike = |unit: &u32| classes.contains(&&self.place_of(*unit).class);
+        let mut alike = self.around(thread, at).filter(is_alike);
         let unit = alike.next().or_else(|| self.around(thread, at).next())?;
         Some(self.told(known, unit))
     }
@@ -388,11 +394,6 @@ impl Units {
         let Unit { label, begin, .. } = self.units[unit as usize];
         Told { label, begin, answer: self.answer(unit, known.result(&self.place_of(unit).api)) }
     }
-}
-
-/// `java.util.Map` of `java.util.Map.remove`.
-fn class_of(api: &str) -> &str {
-    api.rsplit_once('.').map_or(api, |(class, _)| class)
 }
 
 /// A call, as it was made.
@@ -412,14 +413,16 @@ mod tests {
 
     /// `Desk.serve` asks `Queue.isEmpty` at 3 and then calls `Queue.remove` at 9.
     fn known() -> Compositions {
-        let call = |pc, api: &str, result| ComposedCall { pc, api: api.to_owned(), result };
+        let call = |pc, method: &str, result| ComposedCall {
+            pc,
+            api: format!("Queue.{method}"),
+            class: "Queue".to_owned(),
+            result,
+        };
         Compositions::new(vec![Composition {
             client: "Desk.serve".to_owned(),
             descriptor: "()V".to_owned(),
-            calls: [
-                call(3, "Queue.isEmpty", ResultKind::Bool),
-                call(9, "Queue.remove", ResultKind::Object),
-            ],
+            calls: [call(3, "isEmpty", ResultKind::Bool), call(9, "remove", ResultKind::Object)],
             receiver: "this.queue".to_owned(),
             why: String::new(),
         }])
@@ -438,19 +441,26 @@ mod tests {
                 "call" => {
                     let (name, pc) = rest.split_once('@').unwrap_or((rest, "0"));
                     let method = tables.labels.intern(name);
-                    let loc = format!("()V@{pc}");
-                    let site =
-                        Site { file: "", line: 1, method: "serve", class: "Desk", loc: &loc };
-                    let site = tables.sites.intern(&site);
+                    let offset = pc.parse().ok();
+                    let site = tables.sites.intern(&Site {
+                        line: 1,
+                        method: "serve",
+                        class: "Desk",
+                        position: CodePosition::Bytecode { descriptor: "()V", offset },
+                        ..Site::default()
+                    });
                     open.push((method, site));
                     (Op::Call { method, known: false, value: none }, site)
                 }
                 "return" | "throw" => {
                     let (method, site) = open.pop().expect("an open call");
                     let value = rest.parse().map(Value).ok();
-                    let op =
-                        Op::Return { method, known: value.is_some(), value: value.unwrap_or(none) };
-                    (op, if word == "throw" { SiteId::NONE } else { site })
+                    let (known, value) = (value.is_some(), value.unwrap_or(none));
+                    let (outcome, site) = match word {
+                        "throw" => (CallOutcome::Threw, SiteId::NONE),
+                        _ => (CallOutcome::Returned, site),
+                    };
+                    (Op::Return { method, outcome, known, value }, site)
                 }
                 _ => (Op::Branch { count: 1 }, SiteId::NONE),
             };
@@ -500,6 +510,6 @@ mod tests {
         assert!(made([0, 6]).is_none(), "before the first call");
         // The marks are gone, those of the method itself are not.
         assert!(matches!(events[0].op, Op::Call { .. }));
-        assert!(matches!(events[1].op, Op::Branch { count: 0 }));
+        assert!(matches!(events[1].op, Op::HIDDEN));
     }
 }

@@ -73,7 +73,7 @@ fn operation_of(mark: Mark, tables: &Tables) -> Operation {
 
 /// The block or call that a begin or a call opens.
 fn block(begin: Mark, tables: &Tables) -> Option<Block> {
-    let (Op::Begin { label } | Op::Call { method: label, .. }) = begin.event.op else {
+    let (Op::Begin { label, .. } | Op::Call { method: label, .. }) = begin.event.op else {
         return None;
     };
     Some(Block {

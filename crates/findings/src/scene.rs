@@ -118,7 +118,7 @@ impl Thread {
                 Some(depth) => *depth += 1,
                 None => self.locks.push((lock, 1)),
             },
-            Op::Call { method: label, .. } | Op::Begin { label } => self.calls.push(label),
+            Op::Call { method: label, .. } | Op::Begin { label, .. } => self.calls.push(label),
             _ => {}
         }
     }
@@ -223,8 +223,8 @@ impl Stage {
             // The first thing seen of it is a read: that value was there before.
             self.before.entry(var).or_insert_with(|| shown(var, event, tables));
         } else if let Some(var) = var {
-            let initial = tables.var_facts(var).initial;
-            let kind = tables.var_facts(var).kind;
+            let initial = tables.var_facts(var).initial();
+            let kind = tables.var_facts(var).values;
             self.before.entry(var).or_insert_with(|| initial.map(|value| show_value(value, kind)));
         }
         let step = self.step(at, event, thread, tables, finding);
@@ -288,5 +288,5 @@ impl Stage {
 }
 
 fn shown(var: VarId, event: &Event, tables: &Tables) -> Option<String> {
-    event.value().map(|value| show_value(value, tables.var_facts(var).kind))
+    event.value().map(|value| show_value(value, tables.var_facts(var).values))
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use untorn_explore::{
-    CallMade, Composed, Composition, Compositions, Effect, Ended, Finding, Surprise, Values,
+    CallMade, Composed, Composition, Compositions, Effect, Ended, Finding, Key, Surprise, Values,
 };
 use untorn_predict::Origin;
 use untorn_report as report;
@@ -35,6 +35,7 @@ pub fn finding(found: &Finding, folder: &Path, compositions: &Compositions) -> r
         run: found.run,
         replay: replay(folder, found.number),
         block: found.key.block.clone(),
+        method: method_of(&found.key),
         variable: found.key.field.clone(),
         concern: concern(found),
         preemptions: found.preemptions,
@@ -132,4 +133,9 @@ fn ending(ended: Ended) -> Option<&'static str> {
         Ended::TimedOut => Some("the run did not end by itself"),
         Ended::Exit(_) | Ended::Signal(_) => None,
     }
+}
+
+/// The method of a block, if that is not the block itself.
+fn method_of(key: &Key) -> String {
+    if key.method == key.block { String::new() } else { key.method.clone() }
 }

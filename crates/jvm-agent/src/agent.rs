@@ -18,7 +18,7 @@ use jvmti_bindings::sys::jvmti::{self as sys, jvmtiCapabilities, jvmtiEnv, jvmti
 use untorn_jvm_protocol::config::{Config, ConfigError};
 use untorn_jvm_protocol::jvm_selection::SELECT;
 use untorn_runtime::{Control, Input, Recorder, Settings, ThreadNames, current_processor};
-use untorn_schedule::{Marks, Mode, Nanos, Options, Plan, PolicyKind, Schedule, Scheduler, Wants};
+use untorn_schedule::{Marks, Mode, Nanos, Options, RunControl, Schedule, Scheduler, Wants};
 
 use crate::convert::Converter;
 use crate::host::JvmHost;
@@ -121,10 +121,6 @@ enum LoadError {
     Trace(#[from] io::Error),
     #[error("cannot read the schedule: {0}")]
     Schedule(String),
-    #[error("the plan: {0}")]
-    Plan(String),
-    #[error("{0}")]
-    Policy(String),
 }
 
 /// Called by the JVM when it loads the agent, before there is any Java code.
@@ -173,22 +169,19 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
     }
     // SAFETY: `vm` is the JVM that called.
     let jvmti = unsafe { Jvmti::new(vm) }?;
-    let plan: Plan = match &config.plan {
-        Some(text) => text.parse().map_err(|error| LoadError::Plan(format!("{error}")))?,
-        None => Plan::default(),
-    };
-    let marks: Marks = match &config.marks {
-        Some(text) => text.parse().map_err(|error| LoadError::Plan(format!("{error}")))?,
-        None => Marks::default(),
-    };
-    let wants = wants(&config, &plan)?;
-    let places = match wants {
-        Wants::Marks => marks.places(),
-        Wants::Nothing | Wants::Everything => plan.places().into_iter().cloned().collect(),
+    // Which events the policy hears of before they happen: none while a plan decides. In a replay, those that it
+    // heard of: threads may have been held there.
+    let (wants, places, marks) = match &config.spec.control {
+        RunControl::Policy(policy) => (policy.wants(), Vec::new(), Marks::default()),
+        RunControl::Marks { policy, marks } => (policy.wants(), marks.places(), marks.clone()),
+        RunControl::Plan { plan, .. } => {
+            let places = plan.places().into_iter().cloned().collect();
+            (Wants::Nothing, places, Marks::default())
+        }
     };
     let asked = PlanSites::new(places, wants == Wants::Everything);
     let rewriter = Arc::new(Rewriter::new(Scope::new(&config.scope), asked));
-    let mut scheduler = scheduler(&config, plan)?;
+    let mut scheduler = scheduler(&config)?;
     scheduler.mark(&marks);
     let thread_names = Arc::new(ThreadNames::default());
     let input = Arc::new(Input::new(config.input.as_deref())?);
@@ -228,21 +221,10 @@ fn end_process(code: i32) {
     unsafe { libc::_exit(code) }
 }
 
-/// Which events the policy hears of before they happen: none while a plan decides. In a replay, those that it heard
-/// of: threads may have been held there.
-fn wants(config: &Config, plan: &Plan) -> Result<Wants, LoadError> {
-    Ok(if plan.steps.is_empty() { policy(config)?.wants() } else { Wants::Nothing })
-}
-
-fn policy(config: &Config) -> Result<PolicyKind, LoadError> {
-    config.policy.parse().map_err(|error| LoadError::Policy(format!("{error}")))
-}
-
-fn scheduler(config: &Config, plan: Plan) -> Result<Scheduler, LoadError> {
-    let policy = policy(config)?;
+fn scheduler(config: &Config) -> Result<Scheduler, LoadError> {
     let options = Options {
-        seed: config.seed,
-        quantum: config.quantum,
+        seed: config.spec.seed,
+        quantum: config.spec.quantum,
         start: Nanos(EPOCH_MILLIS * 1_000_000),
         patient: true,
         foreign_wakers: true,
@@ -256,8 +238,10 @@ fn scheduler(config: &Config, plan: Plan) -> Result<Scheduler, LoadError> {
                 Schedule::decode(&bytes).map_err(|error| LoadError::Schedule(error.to_string()))?;
             Mode::Replay(Schedule { steps })
         }
-        None if plan.steps.is_empty() => Mode::Policy(policy),
-        None => Mode::Plan(plan, policy),
+        None => match &config.spec.control {
+            RunControl::Policy(policy) | RunControl::Marks { policy, .. } => Mode::Policy(*policy),
+            RunControl::Plan { plan, policy } => Mode::Plan(plan.clone(), *policy),
+        },
     };
     Ok(Scheduler::new(mode, options))
 }

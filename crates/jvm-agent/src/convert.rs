@@ -15,9 +15,10 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use untorn_runtime::ThreadNames;
 use untorn_runtime::buffers::{Record, special};
-use untorn_trace::event::{Access, Event, Op, Value, ValueKind};
+use untorn_trace::VarRole;
+use untorn_trace::event::{Access, BlockKind, CallOutcome, Event, Op, Value, ValueKind};
 use untorn_trace::formats::utr::{ShapeMemo, Writer};
-use untorn_trace::ids::{LabelId, LockId, SiteId, ThreadId, VarId};
+use untorn_trace::ids::{LabelId, LockId, MemberId, ObjectId, SiteId, ThreadId, VarId};
 use untorn_trace::tables::{Tables, VarFacts};
 
 use self::meaning::{Meaning, RecordKind, UNKNOWN};
@@ -38,8 +39,34 @@ struct Object {
 #[derive(Clone, Copy, Debug)]
 struct OpenBlock {
     label: LabelId,
+    kind: BlockKind,
     /// The object whose monitor guards it; 0 for a method that is listed as atomic.
     object: u32,
+    lock: LockId,
+}
+
+impl OpenBlock {
+    fn begin(self) -> Op {
+        Op::Begin { kind: self.kind, label: self.label, lock: self.lock }
+    }
+}
+
+/// A declared field, or what stands for one.
+#[derive(Clone, Debug)]
+struct Declared {
+    class_name: String,
+    class: u32,
+    name: String,
+    role: VarRole,
+    member: MemberId,
+}
+
+/// An array is called after the first variable that was seen to hold it, and belongs to the same object.
+#[derive(Clone, Debug)]
+struct ArrayName {
+    name: String,
+    member: String,
+    owner: ObjectId,
 }
 
 /// What a thread gives up while it waits.
@@ -69,7 +96,9 @@ pub struct Converter {
     branch_memo: ShapeMemo,
     /// Names and numbers of declared fields: `com.acme.Account.balance`.
     fields: FxHashMap<String, u32>,
-    field_names: Vec<(String, String)>,
+    declared: Vec<Declared>,
+    /// By short name.
+    class_numbers: FxHashMap<String, u32>,
     /// Short names of classes, and to whom they belong.
     short_names: FxHashMap<String, String>,
     /// By identity: the number of the object by first occurrence, from 1; 0 if it has not occurred.
@@ -82,7 +111,7 @@ pub struct Converter {
     name: String,
     occurred: u32,
     /// What arrays are called: by the number of the object.
-    array_names: FxHashMap<u32, String>,
+    array_names: FxHashMap<u32, ArrayName>,
     vars: VarMap,
     /// Variables that are no place in memory, by name: permits of threads.
     named_vars: FxHashMap<String, VarId>,
@@ -122,7 +151,8 @@ impl Converter {
             memos: Vec::new(),
             branch_memo: ShapeMemo::default(),
             fields: FxHashMap::default(),
-            field_names: Vec::new(),
+            declared: Vec::new(),
+            class_numbers: FxHashMap::default(),
             short_names: FxHashMap::default(),
             numbers: Vec::new(),
             objects: FxHashMap::default(),
@@ -204,11 +234,11 @@ impl Converter {
             RecordKind::Await => self.awaits(thread, record.object, site, out),
             RecordKind::Awaited => self.awaited(thread, record.object, site, out),
             RecordKind::Enter { block } => {
-                if block {
-                    self.open[thread.index()].push(OpenBlock { label, object: record.object });
-                    self.tell(out, thread, Op::Begin { label }, site);
-                }
                 let lock = self.lock(record.object, &meaning);
+                if block {
+                    let (kind, object) = (BlockKind::Synchronized, record.object);
+                    self.begin(thread, OpenBlock { label, kind, object, lock }, site, out);
+                }
                 self.acquire(thread, record.object, lock, out);
                 self.tell(out, thread, Op::acquire(lock), site);
             }
@@ -229,11 +259,12 @@ impl Converter {
                 }
             }
             RecordKind::TrackedCall => {
-                self.tracked_call_begins(thread, label, record.object, site, out);
+                self.tracked_call_begins(thread, label, record.object, site, out)
             }
-            RecordKind::TrackedArgument => {
+            RecordKind::TrackedArgument { number } => {
                 let value = self.answer(record, meaning.kind);
-                self.tell(out, thread, Op::Input { known: true, source: label, value }, site);
+                let argument = Op::Argument { known: true, number, method: label, value };
+                self.tell(out, thread, argument, site);
             }
             RecordKind::TrackedReturn { known } => {
                 let answer = known.then(|| self.answer(record, meaning.kind));
@@ -248,16 +279,30 @@ impl Converter {
             }
             RecordKind::Return => {
                 self.returns(thread, label, out);
-                let returned = Op::Return { method: label, known: false, value: Value(0) };
+                let (outcome, known, value) = (CallOutcome::Returned, false, Value(0));
+                let returned = Op::Return { method: label, outcome, known, value };
                 let memo = &mut self.memos[index];
                 out.push(&self.tables, &Event::new(thread, returned, site), memo);
             }
             RecordKind::Begin | RecordKind::BeginInitialiser => {
-                self.open[thread.index()].push(OpenBlock { label, object: 0 });
-                self.tell(out, thread, Op::Begin { label }, site);
+                let is_named = meaning.op == RecordKind::Begin;
+                let kind = if is_named { BlockKind::Named } else { BlockKind::Initialiser };
+                let block = OpenBlock { label, kind, object: 0, lock: LockId::NONE };
+                self.begin(thread, block, site, out);
             }
             RecordKind::End | RecordKind::EndInitialiser => self.end(thread, label, site, out),
         }
+    }
+
+    fn begin(
+        &mut self,
+        thread: ThreadId,
+        block: OpenBlock,
+        site: SiteId,
+        out: &mut Writer<impl Write>,
+    ) {
+        self.open[thread.index()].push(block);
+        self.tell(out, thread, block.begin(), site);
     }
 
     /// Ends a block, and those inside of it that were left without a word.
@@ -345,7 +390,9 @@ impl Converter {
             return var;
         }
         let var = self.tables.vars.push(name);
-        self.tables.set_var_facts(var, VarFacts { kind, initial: Some(Value(0)) });
+        let facts = VarFacts::new(kind, Some(Value(0)));
+        let facts = facts.with_place(VarRole::ThreadState, ObjectId::NONE, MemberId::NONE);
+        self.tables.set_var_facts(var, facts);
         self.named_vars.insert(name.to_owned(), var);
         var
     }
@@ -428,7 +475,9 @@ impl Converter {
             false => Some(value),
             true => meaning.recorded.then_some(Value(0)),
         };
-        self.tables.set_var_facts(var, VarFacts { kind: meaning.kind, initial });
+        let (role, owner, member) = self.place_of(record.object, slot, meaning);
+        let facts = VarFacts::new(meaning.kind, initial).with_place(role, owner, member);
+        self.tables.set_var_facts(var, facts);
         self.vars.insert(record.object, slot, var);
         var
     }
@@ -441,20 +490,45 @@ impl Converter {
         // Writing to a string does not fail.
         let _ = match meaning.op {
             RecordKind::Element { .. } => match self.array_names.get(&number) {
-                Some(holder) => write!(name, "{holder}[{slot}]"),
+                Some(holder) => write!(name, "{}[{slot}]", holder.name),
                 None => {
-                    let element = &self.field_names[meaning.number as usize].1;
+                    let element = &self.declared[meaning.number as usize].name;
                     write!(name, "{element}#{number}[{slot}]")
                 }
             },
             _ => {
-                let (class, field) = &self.field_names[slot as usize];
+                let Declared { class_name, name: field, .. } = &self.declared[slot as usize];
                 match object {
-                    0 => write!(name, "{class}.{field}"),
-                    _ => write!(name, "{class}#{number}.{field}"),
+                    0 => write!(name, "{class_name}.{field}"),
+                    _ => write!(name, "{class_name}#{number}.{field}"),
                 }
             }
         };
+    }
+
+    /// What a variable is, and of what it is a part.
+    fn place_of(
+        &mut self,
+        object: u32,
+        slot: u32,
+        meaning: Meaning,
+    ) -> (VarRole, ObjectId, MemberId) {
+        let number = self.number(object);
+        if let RecordKind::Element { .. } = meaning.op {
+            let held = self.array_names.get(&number);
+            let owner = held.map_or(ObjectId::NONE, |held| held.owner);
+            let member = match held {
+                Some(held) => self.tables.members.intern(&format!("{}[]", held.member)),
+                None => self.declared[meaning.number as usize].member,
+            };
+            return (VarRole::Element, owner, member);
+        }
+        let &Declared { class, role, member, .. } = &self.declared[slot as usize];
+        match (object, role) {
+            (0, VarRole::Field) => (VarRole::Static, ObjectId::class(class), member),
+            (0, _) => (role, ObjectId::class(class), member),
+            _ => (role, ObjectId(number), member),
+        }
     }
 
     /// An array is called after the first variable that was seen to hold it.
@@ -464,7 +538,10 @@ impl Converter {
             return;
         }
         self.name_var(record.object, slot, meaning);
-        self.array_names.insert(number, self.name.clone());
+        let (_, owner, member) = self.place_of(record.object, slot, meaning);
+        let member = self.tables.members.get(member).unwrap_or_default().to_owned();
+        let name = self.name.clone();
+        self.array_names.insert(number, ArrayName { name, member, owner });
     }
 
     fn object(&mut self, identity: u32) -> &mut Object {

@@ -66,6 +66,20 @@ pub struct Tally {
 impl Tally {
     const NAMED: usize = 20;
 
+    /// As the trace keeps it.
+    pub fn coverage(&self) -> untorn_trace::Coverage {
+        untorn_trace::Coverage {
+            application_classes: self.application_classes,
+            application_methods: self.application_methods,
+            library_classes: self.library_classes,
+            lock_classes: self.lock_classes,
+            skipped_classes: self.skipped_classes,
+            skipped_methods: self.skipped_methods,
+            skipped: self.skipped.clone(),
+            unseen: self.unseen.iter().cloned().collect(),
+        }
+    }
+
     fn skip(&mut self, what: String) {
         if self.skipped.len() < Self::NAMED {
             self.skipped.push(what);
@@ -235,6 +249,7 @@ impl<'r, 'a> ClassEdit<'r, 'a> {
                 descriptor: method.descriptor().to_owned(),
                 file: self.file.clone(),
                 is_static: method.is_static(),
+                is_library: self.depth < Depth::Application,
             })
         };
         let mut edit = MethodPass {

@@ -105,6 +105,8 @@ fn is_at(place: &Place, method: &MethodInfo, info: &SiteInfo) -> bool {
                 && method.descriptor == *descriptor
                 && info.pc == *pc
         }
+        // Native code has no places in classes.
+        Spot::ModuleOffset { .. } => false,
     };
     there && place.kind.is_none_or(|kind| is_of_kind(&info.what, kind))
 }

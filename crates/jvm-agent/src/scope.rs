@@ -155,6 +155,11 @@ impl Scope {
     }
 }
 
+/// Whether a class (`java/util/Map`) belongs to the JDK, by its name.
+pub fn is_platform(class: &str) -> bool {
+    any(PLATFORM, class)
+}
+
 fn any(patterns: &[&str], name: &str) -> bool {
     patterns.iter().any(|pattern| matches(pattern, name))
 }

@@ -3,6 +3,7 @@
 use std::sync::{PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
+use untorn_trace::VarRole;
 use untorn_trace::event::{Access, ValueKind};
 
 /// The number of a place in the program's code; what a probe passes.
@@ -22,12 +23,34 @@ pub struct MethodInfo {
     pub descriptor: String,
     pub file: String,
     pub is_static: bool,
+    /// Of the JDK, or of code that the user does not want to see.
+    pub is_library: bool,
 }
 
 impl MethodInfo {
     /// `com.acme.Account.withdraw`
     pub fn qualified_name(&self) -> String {
         format!("{}.{}", self.class.replace('/', "."), self.name)
+    }
+
+    /// Whether a thread or a task begins here.
+    pub fn is_entry(&self) -> bool {
+        matches!(self.name.as_str(), "main" | "run" | "call") || self.name.starts_with("lambda$")
+    }
+}
+
+/// A method as a call names it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Api {
+    /// `java/util/Map`
+    pub class: String,
+    pub method: String,
+}
+
+impl Api {
+    /// `java.util.Map.remove`
+    pub fn qualified_name(&self) -> String {
+        format!("{}.{}", self.class.replace('/', "."), self.method)
     }
 }
 
@@ -37,6 +60,8 @@ pub struct FieldName {
     pub class: String,
     pub name: String,
     pub descriptor: String,
+    /// A field, or a variable that stands for something else of the object.
+    pub role: VarRole,
 }
 
 /// A variable that a method of the JDK reads or writes for its caller.
@@ -111,16 +136,16 @@ pub enum SiteKind {
     /// A call that is told as a unit, by the name of what is called; each of its arguments; and its end, with the result
     /// if it has one that can be told.
     TrackedCall {
-        api: String,
+        api: Api,
     },
     TrackedArgument {
-        api: String,
+        api: Api,
         /// Counted from 1.
-        number: usize,
+        number: u8,
         kind: ValueKind,
     },
     TrackedReturn {
-        api: String,
+        api: Api,
         result: Option<ValueKind>,
     },
     /// A method that the user lists as atomic.

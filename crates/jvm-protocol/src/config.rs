@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use untorn_trace::tables::RunMeta;
+use untorn_schedule::RunSpec;
+use untorn_trace::RunMeta;
+
+use crate::jvm_selection::JvmSelector;
 
 /// Everything that a recorded run depends on beside the program itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -15,22 +18,14 @@ pub struct Config {
     pub progress: PathBuf,
     /// Kept in the trace: the command, the directory, the environment.
     pub meta: RunMeta,
-    pub seed: u64,
-    /// Name of the policy, see `untorn_schedule`.
-    pub policy: String,
-    /// Events after which a thread that never blocks lets others run.
-    pub quantum: u64,
+    /// Who decides which thread runs.
+    pub spec: RunSpec,
     pub scope: ScopeConfig,
     /// A schedule to repeat, encoded; the run fails loudly when it cannot.
     pub replay: Option<PathBuf>,
     /// What standard input answered in the run that is repeated, encoded.
     #[serde(default)]
     pub input: Option<PathBuf>,
-    /// A plan to follow, as text.
-    pub plan: Option<String>,
-    /// Marks for a policy that holds threads at certain places, as text.
-    #[serde(default)]
-    pub marks: Option<String>,
     /// Milliseconds without an event after which the watchdog looks at the thread that has the token.
     pub patience_ms: u64,
     /// Keep controlled threads on one processor: hand-overs are several times faster there.
@@ -52,6 +47,16 @@ pub struct ScopeConfig {
     /// Calls that are tracked: by the method that calls (`com/acme/Cart.remove(I)V`), where in its code.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tracked_calls: BTreeMap<String, Vec<u32>>,
+}
+
+/// What a trace keeps for a replay beside the description of the run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JvmSetup {
+    pub scope: ScopeConfig,
+    /// Which of several JVMs was recorded.
+    #[serde(skip_serializing_if = "JvmSelector::is_any")]
+    pub selector: JvmSelector,
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -119,6 +119,9 @@ pub struct Evidence {
     /// What is torn, by the names that `untorn verify` looks for.
     #[serde(default)]
     pub block: String,
+    /// The method that the block is, or is in; empty if it is the block itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub method: String,
     #[serde(default)]
     pub variable: String,
     /// What makes findings of two checks of one program the same.
@@ -130,6 +133,13 @@ pub struct Evidence {
     /// The calls that look meant to be one step, if the block is composed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub composition: Option<Composition>,
+}
+
+impl Evidence {
+    /// The method that the block is, or is in.
+    pub fn method(&self) -> &str {
+        if self.method.is_empty() { &self.block } else { &self.method }
+    }
 }
 
 /// Calls that look meant to be one step, and were torn.

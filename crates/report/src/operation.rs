@@ -47,6 +47,9 @@ pub enum Action {
     Call,
     Return,
     Input,
+    Argument,
+    Allocate,
+    Deallocate,
 }
 
 impl Action {
@@ -70,6 +73,9 @@ impl Action {
             Op::Call { .. } => Self::Call,
             Op::Return { .. } => Self::Return,
             Op::Input { .. } => Self::Input,
+            Op::Argument { .. } => Self::Argument,
+            Op::Allocate { .. } => Self::Allocate,
+            Op::Deallocate { .. } => Self::Deallocate,
         }
     }
 
@@ -93,6 +99,9 @@ impl Action {
             Self::Call => "call",
             Self::Return => "return",
             Self::Input => "input",
+            Self::Argument => "argument",
+            Self::Allocate => "allocate",
+            Self::Deallocate => "deallocate",
         }
     }
 
@@ -115,6 +124,9 @@ impl Action {
             Self::Call => "called",
             Self::Return => "returned from",
             Self::Input => "got input from",
+            Self::Argument => "passed",
+            Self::Allocate => "allocated",
+            Self::Deallocate => "released",
         }
     }
 }
@@ -170,7 +182,7 @@ pub fn place(site: SiteId, tables: &Tables) -> String {
 
 fn value_kind(op: Op, tables: &Tables) -> untorn_trace::ValueKind {
     match op {
-        Op::Read { var, .. } | Op::Write { var, .. } => tables.var_facts(var).kind,
+        Op::Read { var, .. } | Op::Write { var, .. } => tables.var_facts(var).values,
         Op::Call { .. } => untorn_trace::ValueKind::Ref,
         _ => untorn_trace::ValueKind::Int,
     }
@@ -196,10 +208,14 @@ fn describe(op: Op, site: SiteId, tables: &Tables) -> (String, Option<&'static s
         | Op::Resume { lock }
         | Op::Notify { lock, .. } => (tables.lock_name(lock), None),
         Op::Fork { child } | Op::Join { child } => (tables.thread_name(child), None),
-        Op::Begin { label } | Op::End { label } => (tables.block_name(label, site), None),
+        Op::Begin { label, .. } | Op::End { label } => (tables.block_name(label, site), None),
         Op::Branch { count } => (format!("{count}×"), None),
         Op::Call { method: name, .. }
         | Op::Return { method: name, .. }
         | Op::Input { source: name, .. } => (label(name), None),
+        Op::Argument { number, method, .. } => {
+            (format!("argument {number} of {}", label(method)), None)
+        }
+        Op::Allocate { object, .. } | Op::Deallocate { object } => (format!("#{}", object.0), None),
     }
 }

@@ -4,8 +4,8 @@
 //!
 //! * `THREAD` is a name, in quotes if it has anything but letters, digits and `_-.`, or `#0` for
 //!   the thread with that id.
-//! * `PLACE` is `File.java:12`, `pkg.Class.method:12` or `pkg.Class.method(DESC)@pc`. What stands
-//!   before the colon or the descriptor is in quotes if it has spaces, quotes, colons or
+//! * `PLACE` is `File.java:12`, `pkg.Class.method:12`, `pkg.Class.method(DESC)@pc` or
+//!   `libserver.so+0x1f3a`. What stands before the colon, the descriptor or the offset is in quotes if it has spaces, quotes, colons or
 //!   parentheses. A file is told from a method by a `/` in it or by its ending: one of those of
 //!   Java, Kotlin, Scala, Groovy, Clojure, C, C++, Rust.
 //! * `#N` is the N-th time that this thread comes to this place; 1 if it is missing.
@@ -54,6 +54,8 @@ pub enum Spot {
     /// `pkg.Class.method(DESC)@pc`: `descriptor` is the JVM's, parentheses and return type
     /// included.
     MethodPc { class: String, method: String, descriptor: String, pc: u32 },
+    /// `libserver.so+0x1f3a`: an offset from where the module is loaded.
+    ModuleOffset { module: String, offset: u64 },
 }
 
 /// Where in the code, and what happens there.
@@ -155,6 +157,9 @@ impl fmt::Display for Place {
             Spot::MethodPc { class, method, descriptor, pc } => {
                 let name = format!("{class}.{method}");
                 write!(f, "{}{descriptor}@{pc}", parse::quote_place(&name))
+            }
+            Spot::ModuleOffset { module, offset } => {
+                write!(f, "{}+{offset:#x}", parse::quote_place(module))
             }
         }?;
         self.kind.map_or(Ok(()), |kind| write!(f, " {}", kind.word()))

@@ -90,7 +90,7 @@ impl Atomizer {
         }
         let frames = &mut self.threads[index].frames;
         match event.op {
-            Op::Begin { label } => {
+            Op::Begin { label, .. } => {
                 let block = Block { label, site: event.site, begin: at };
                 frames.push(Frame { block, phase: Phase::Before });
             }

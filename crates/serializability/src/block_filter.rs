@@ -41,7 +41,7 @@ impl BlockFilter {
     pub fn apply(&mut self, tables: &Tables, batch: &mut [Event]) {
         for event in batch {
             let counts = match event.op {
-                Op::Begin { label } => {
+                Op::Begin { label, .. } => {
                     let counts = self.label_counts(tables, label);
                     self.open_of(event).push(counts);
                     counts
@@ -50,7 +50,7 @@ impl BlockFilter {
                 _ => true,
             };
             if !counts {
-                event.op = Op::Branch { count: 0 };
+                event.op = Op::HIDDEN;
             }
         }
     }

@@ -124,7 +124,7 @@ impl Gatherer {
 
     fn event(&mut self, at: EventIdx, event: &Event) {
         let thread = self.threads.entry(event.thread).or_default();
-        if let Op::Begin { label } = event.op {
+        if let Op::Begin { label, .. } = event.op {
             if thread.stack.is_empty() {
                 thread.watched = self.begins.remove(&at).unwrap_or_default();
             }

@@ -154,7 +154,7 @@ impl<C: Checker> Filtered<C> {
         let position = &mut self.threads[thread.index()];
         let suspect = |cause| self.suspects.causes.contains(&cause);
         let suspicious_place = match event.op {
-            Op::Begin { label } => {
+            Op::Begin { label, .. } => {
                 if position.depth == 0 {
                     let code = Code::of_block(label, event.site);
                     position.suspicious = self.suspects.codes.contains(&code);
@@ -193,7 +193,7 @@ impl<C: Checker> Checker for Filtered<C> {
                 self.kept += u64::from(event.op.is_conflicting());
                 event.op
             } else {
-                Op::Branch { count: 0 }
+                Op::HIDDEN
             };
             shown.push(Event { op, ..*event });
         }

@@ -145,7 +145,7 @@ impl Velodrome {
 
     fn event(&mut self, at: EventIdx, event: &Event) {
         self.grow_threads(event.thread);
-        if let Op::Begin { label } = event.op {
+        if let Op::Begin { label, .. } = event.op {
             self.begin(event.thread, Block { label, site: event.site, begin: at });
         }
         let me = Access { at, event: *event, txn: self.transaction(at, event) };

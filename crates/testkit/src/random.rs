@@ -253,16 +253,17 @@ pub fn name_tables(events: &[Event]) -> Tables {
             | Op::Resume { lock }
             | Op::Notify { lock, .. } => see(2, lock.0),
             Op::Fork { child } | Op::Join { child } => see(0, child.0),
-            Op::Begin { label }
+            Op::Begin { label, .. }
             | Op::End { label }
             | Op::Call { method: label, .. }
             | Op::Return { method: label, .. }
+            | Op::Argument { method: label, .. }
             | Op::Input { source: label, .. } => {
                 if label != LabelId::NONE {
                     see(3, label.0);
                 }
             }
-            Op::Branch { .. } => {}
+            Op::Branch { .. } | Op::Allocate { .. } | Op::Deallocate { .. } => {}
         }
     }
     let mut tables = Tables::default();
@@ -270,7 +271,7 @@ pub fn name_tables(events: &[Event]) -> Tables {
     for i in 0..counts[1] {
         let var = tables.vars.push(&format!("x{i}"));
         let initial = Some(Value::int(0));
-        tables.set_var_facts(var, VarFacts { initial, ..VarFacts::default() });
+        tables.set_var_facts(var, VarFacts::default().with_initial(initial));
     }
     (0..counts[2]).for_each(|i| _ = tables.locks.push(&format!("L{i}")));
     (0..counts[3]).for_each(|i| _ = tables.labels.push(&format!("B{i}")));

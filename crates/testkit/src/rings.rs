@@ -57,7 +57,7 @@ impl RingGen {
 }
 
 fn write_script(script: &mut Vec<Op>, thread: u32, threads: u32, blocks: u32, rng: &mut Rng) {
-    let begin = Op::Begin { label: LabelId(thread) };
+    let begin = Op::begin(LabelId(thread));
     let end = Op::End { label: LabelId(thread) };
     let mut steps = [Op::write(VarId(thread)), Op::read(VarId((thread + 1) % threads))];
     if rng.chance(128) {

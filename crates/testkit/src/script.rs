@@ -38,7 +38,7 @@ fn op(name: &str, target: &str, tables: &mut Tables) -> Op {
         "resume" => Op::Resume { lock: tables.locks.intern(target) },
         "fork" => Op::Fork { child: tables.threads.intern(target) },
         "join" => Op::Join { child: tables.threads.intern(target) },
-        "begin" => Op::Begin { label: tables.labels.intern(target) },
+        "begin" => Op::begin(tables.labels.intern(target)),
         "end" => Op::End { label: tables.labels.intern(target) },
         _ => panic!("no operation is called {name}"),
     }

@@ -202,7 +202,7 @@ impl Values {
             let last = match now.get(&var) {
                 Some(&last) => last,
                 None => {
-                    let initial = new.known(tables.var_facts(var).initial, var);
+                    let initial = new.known(tables.var_facts(var).initial(), var);
                     new.initial.insert(var, initial);
                     initial
                 }

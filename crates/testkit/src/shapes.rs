@@ -306,7 +306,7 @@ impl TornPair {
     fn emit(&self, inside: bool, out: &mut Vec<Event>) {
         let [begin, read, write, end] = self.sites;
         if !inside {
-            out.push(Event::new(self.first, Op::Begin { label: self.label }, begin));
+            out.push(Event::new(self.first, Op::begin(self.label), begin));
         }
         out.push(Event::new(self.first, Op::read(self.var), read));
         out.push(Event::new(self.second, Op::read(self.var), read));

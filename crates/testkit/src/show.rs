@@ -43,12 +43,15 @@ fn show_op(op: &Op) -> String {
         Op::Notify { lock, all: true } => format!("notify-all(L{})", lock.0),
         Op::Fork { child } => format!("fork(T{})", child.0),
         Op::Join { child } => format!("join(T{})", child.0),
-        Op::Begin { label: id } => format!("begin({})", label(id)),
+        Op::Begin { label: id, .. } => format!("begin({})", label(id)),
         Op::End { label: id } => format!("end({})", label(id)),
         Op::Branch { count } => format!("branch({count})"),
         Op::Call { method, .. } => format!("call({})", label(method)),
         Op::Return { method, .. } => format!("return({})", label(method)),
         Op::Input { source, .. } => format!("input({})", label(source)),
+        Op::Argument { number, method, .. } => format!("argument({number}, {})", label(method)),
+        Op::Allocate { object, .. } => format!("allocate({})", object.0),
+        Op::Deallocate { object } => format!("deallocate({})", object.0),
     }
 }
 
@@ -71,7 +74,7 @@ mod tests {
         let text = show(&[
             event(Op::read(VarId(2)).with_value(Value::int(-1)), SiteId(7)),
             event(Op::Acquire { lock: LockId(0), hold: Hold::Shared }, SiteId::NONE),
-            event(Op::Begin { label: LabelId::NONE }, SiteId::NONE),
+            event(Op::begin(LabelId::NONE), SiteId::NONE),
         ]);
         assert_eq!(text, "T1|r(x2)=-1|7\nT1|shared-acq(L0)\nT1|begin()\n");
     }

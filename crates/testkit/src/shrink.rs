@@ -267,7 +267,7 @@ fn erase_value(event: &mut Event) {
 }
 
 fn erase_label(event: &mut Event) {
-    if let Op::Begin { label } | Op::End { label } = &mut event.op {
+    if let Op::Begin { label, .. } | Op::End { label } = &mut event.op {
         *label = LabelId::NONE;
     }
 }

@@ -121,7 +121,7 @@ fn innermost(past: &[Event], thread: ThreadId) -> Option<LabelId> {
     let mut open = Vec::new();
     for event in past.iter().filter(|e| e.thread == thread) {
         match event.op {
-            Op::Begin { label } => open.push(label),
+            Op::Begin { label, .. } => open.push(label),
             Op::End { .. } => {
                 open.pop();
             }
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn blocks_end_in_order() {
-        let begin = |label| Op::Begin { label: LabelId(label) };
+        let begin = |label| Op::begin(LabelId(label));
         let end = |label| Op::End { label: LabelId(label) };
         let bare = Op::End { label: LabelId::NONE };
         assert_eq!(defect_of(&[(0, begin(1)), (0, begin(2)), (0, bare), (0, end(1))]), None);

@@ -75,7 +75,7 @@ pub fn valued(knobs: &ValuedKnobs, seed: u64) -> (Vec<Event>, Tables) {
     let mut tables = name_tables(&world.events);
     for (i, &initial) in world.initial.iter().enumerate() {
         if tables.vars.get(VarId::from_index(i)).is_some() {
-            let facts = VarFacts { initial, ..VarFacts::default() };
+            let facts = VarFacts::default().with_initial(initial);
             tables.set_var_facts(VarId::from_index(i), facts);
         }
     }
@@ -192,7 +192,7 @@ impl World {
             }
             life.depth = 1;
             life.accesses = rng.between(1, self.accesses);
-            self.push(thread, Op::Begin { label: LabelId(0) });
+            self.push(thread, Op::begin(LabelId(0)));
         } else if life.accesses == 0 {
             life.depth -= 1;
             if life.depth == 0 {
@@ -244,7 +244,7 @@ impl World {
         match rng.below(6) {
             0 if self.threads[own].depth > 0 => {
                 self.threads[own].depth += 1;
-                self.push(thread, Op::Begin { label: LabelId(1) });
+                self.push(thread, Op::begin(LabelId(1)));
             }
             1 => {
                 let lock = rng.below(2);

@@ -100,7 +100,7 @@ impl Machine {
     /// `false` if the thread has to wait.
     fn perform(&mut self, thread: u32, step: Step, rng: &mut Rng) -> bool {
         let op = match step {
-            Step::Begin(label) => Op::Begin { label: LabelId(label) },
+            Step::Begin(label) => Op::begin(LabelId(label)),
             Step::End(label) => Op::End { label: LabelId(label) },
             Step::Acquire(lock) => {
                 let depth = match self.owner[lock as usize] {

@@ -1,6 +1,6 @@
 //! The one event type that every checker sees and every format ends in.
 
-use crate::ids::{LabelId, LockId, SiteId, ThreadId, VarId};
+use crate::ids::{LabelId, LockId, ObjectId, SiteId, ThreadId, VarId};
 
 /// One step of one thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,6 +68,61 @@ pub enum Hold {
     Shared = 1,
 }
 
+/// Why a block is meant to run as one step.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum BlockKind {
+    /// The trace does not say, as in imported ones.
+    #[default]
+    Unknown = 0,
+    /// A synchronized method or statement.
+    Synchronized = 1,
+    /// A critical section of an explicit lock.
+    LockSection = 2,
+    /// Somebody listed the method as atomic.
+    Named = 3,
+    /// A class initialiser, which the language runs as one step.
+    Initialiser = 4,
+    /// An analysis inferred it.
+    Inferred = 5,
+    /// Two calls that look meant to be one step.
+    Composed = 6,
+}
+
+impl BlockKind {
+    /// By number, as files have it.
+    pub const ALL: [Self; 7] = [
+        Self::Unknown,
+        Self::Synchronized,
+        Self::LockSection,
+        Self::Named,
+        Self::Initialiser,
+        Self::Inferred,
+        Self::Composed,
+    ];
+
+    /// Its name in text formats.
+    pub fn name(self) -> &'static str {
+        const NAMES: [&str; 7] =
+            ["unknown", "synchronized", "lock", "named", "initialiser", "inferred", "composed"];
+        NAMES[self as usize]
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum CallOutcome {
+    #[default]
+    Returned = 0,
+    /// With an exception, or by unwinding.
+    Threw = 1,
+}
+
 /// What a thread did.
 ///
 /// `known` beside a `value` says whether the front end recorded it; use [`Event::value`] to get
@@ -124,7 +179,11 @@ pub enum Op {
     },
     /// Enters a block that is meant to run as one step. Blocks nest.
     Begin {
+        kind: BlockKind,
         label: LabelId,
+        /// The lock that guards the block, [`LockId::NONE`] if there is none or it is not known. The
+        /// acquire is an event of its own.
+        lock: LockId,
     },
     /// Leaves the innermost open block.
     End {
@@ -140,22 +199,50 @@ pub enum Op {
         method: LabelId,
         value: Value,
     },
-    /// Returns from it; the value is the result.
+    /// Comes back from it; the value is the result.
     Return {
         known: bool,
+        outcome: CallOutcome,
         method: LabelId,
         value: Value,
     },
-    /// A value that came from outside the program, such as a random number or a line read, or that the call before it was
-    /// given, by a source that says which argument it is.
+    /// A value that came from outside the program, such as a random number or a line read.
     Input {
         known: bool,
         source: LabelId,
         value: Value,
     },
+    /// An argument of the call before it.
+    Argument {
+        known: bool,
+        /// Counted from 1.
+        number: u8,
+        method: LabelId,
+        value: Value,
+    },
+    /// Memory is allocated, for front ends that know it; the value is its size in bytes.
+    Allocate {
+        known: bool,
+        object: ObjectId,
+        value: Value,
+    },
+    /// Memory is given back.
+    Deallocate {
+        object: ObjectId,
+    },
 }
 
 impl Op {
+    /// Takes the place of an event that does not count, so that all others keep their positions. No
+    /// checker sees anything in it.
+    pub const HIDDEN: Self = Self::Branch { count: 0 };
+
+    /// A block of which only the name is known.
+    #[inline]
+    pub const fn begin(label: LabelId) -> Self {
+        Self::Begin { kind: BlockKind::Unknown, label, lock: LockId::NONE }
+    }
+
     #[inline]
     pub const fn read(var: VarId) -> Self {
         Self::Read { var, access: Access::Plain, known: false, value: Value(0) }
@@ -184,7 +271,9 @@ impl Op {
             | Self::Write { known, value, .. }
             | Self::Call { known, value, .. }
             | Self::Return { known, value, .. }
-            | Self::Input { known, value, .. } => {
+            | Self::Input { known, value, .. }
+            | Self::Argument { known, value, .. }
+            | Self::Allocate { known, value, .. } => {
                 *known = true;
                 *value = new;
             }
@@ -214,11 +303,14 @@ impl Op {
             Self::Call { .. } => 13,
             Self::Return { .. } => 14,
             Self::Input { .. } => 15,
+            Self::Argument { .. } => 16,
+            Self::Allocate { .. } => 17,
+            Self::Deallocate { .. } => 18,
         }
     }
 
     /// How many kinds of operations there are; every [`Op::code`] is below.
-    pub const CODES: usize = 16;
+    pub const CODES: usize = 19;
 
     /// Whether a lock is taken or given back on its shared side.
     #[inline]
@@ -239,10 +331,13 @@ impl Op {
             | Self::Resume { lock }
             | Self::Notify { lock, .. } => lock.0,
             Self::Fork { child } | Self::Join { child } => child.0,
-            Self::Begin { label } | Self::End { label } => label.0,
+            Self::Begin { label, .. } | Self::End { label } => label.0,
             Self::Branch { count } => count,
-            Self::Call { method, .. } | Self::Return { method, .. } => method.0,
+            Self::Call { method, .. }
+            | Self::Return { method, .. }
+            | Self::Argument { method, .. } => method.0,
             Self::Input { source, .. } => source.0,
+            Self::Allocate { object, .. } | Self::Deallocate { object } => object.0,
         }
     }
 
@@ -259,10 +354,15 @@ impl Op {
             | Self::Resume { lock }
             | Self::Notify { lock, .. } => *lock = LockId(target),
             Self::Fork { child } | Self::Join { child } => *child = ThreadId(target),
-            Self::Begin { label } | Self::End { label } => *label = LabelId(target),
+            Self::Begin { label, .. } | Self::End { label } => *label = LabelId(target),
             Self::Branch { count } => *count = target,
-            Self::Call { method, .. } | Self::Return { method, .. } => *method = LabelId(target),
+            Self::Call { method, .. }
+            | Self::Return { method, .. }
+            | Self::Argument { method, .. } => *method = LabelId(target),
             Self::Input { source, .. } => *source = LabelId(target),
+            Self::Allocate { object, .. } | Self::Deallocate { object } => {
+                *object = ObjectId(target);
+            }
         }
         self
     }
@@ -275,13 +375,15 @@ impl Op {
             | Self::Write { known: true, value, .. }
             | Self::Call { known: true, value, .. }
             | Self::Return { known: true, value, .. }
-            | Self::Input { known: true, value, .. } => Some(value),
+            | Self::Input { known: true, value, .. }
+            | Self::Argument { known: true, value, .. }
+            | Self::Allocate { known: true, value, .. } => Some(value),
             _ => None,
         }
     }
 
     /// Whether the operation can conflict with another thread's, or delimits a block. All others
-    /// ([`Op::Branch`], calls, inputs, requests, notifications) are invisible to conflict checkers:
+    /// ([`Op::Branch`], calls, inputs, allocations, requests, notifications) are invisible to conflict checkers:
     /// they neither open a transaction nor make an edge. (A notification is made while holding its
     /// monitor, so the wait that it ends is ordered after it by the monitor already.)
     #[inline]
@@ -292,6 +394,9 @@ impl Op {
                 | Self::Call { .. }
                 | Self::Return { .. }
                 | Self::Input { .. }
+                | Self::Argument { .. }
+                | Self::Allocate { .. }
+                | Self::Deallocate { .. }
                 | Self::Request { .. }
                 | Self::Notify { .. }
         )

@@ -58,6 +58,41 @@ ids! {
     SiteId;
     /// A string of the site table.
     SymbolId;
+    /// A declared variable, the same for every object: a field of a class, the elements of an array.
+    MemberId;
+    /// An object or a class of the traced program, or a piece of memory that it allocated.
+    ObjectId;
+}
+
+impl ObjectId {
+    const CLASS: u32 = 1 << 31;
+
+    /// The n-th class as the owner of its static variables.
+    pub const fn class(n: u32) -> Self {
+        Self(n | Self::CLASS)
+    }
+
+    /// The number of a class.
+    pub const fn class_number(self) -> u32 {
+        self.0 & !Self::CLASS
+    }
+
+    pub const fn is_class(self) -> bool {
+        self.0 & Self::CLASS != 0 && self.0 != Self::NONE.0
+    }
+
+    /// What belongs to no object, or to one that is not known.
+    pub const NONE: Self = Self(u32::MAX);
+}
+
+impl MemberId {
+    /// A variable of which only its own name is known.
+    pub const NONE: Self = Self(u32::MAX);
+}
+
+impl LockId {
+    /// A block that no lock guards, or none that is known.
+    pub const NONE: Self = Self(u32::MAX);
 }
 
 impl LabelId {

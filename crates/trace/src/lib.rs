@@ -6,14 +6,18 @@
 pub mod event;
 pub mod formats;
 pub mod ids;
-mod names;
+pub mod recording;
 pub mod source;
 pub mod tables;
 pub mod validate;
 
-pub use event::{Access, Event, Hold, Op, Value, ValueKind};
+pub use event::{Access, BlockKind, CallOutcome, Event, Hold, Op, Value, ValueKind};
 pub use formats::Format;
-pub use ids::{EventIdx, LabelId, LockId, SiteId, SymbolId, ThreadId, VarId};
-pub use names::generic_name;
+pub use ids::{EventIdx, LabelId, LockId, MemberId, ObjectId, SiteId, SymbolId, ThreadId, VarId};
+pub use recording::{Coverage, Followed, RecordingSummary, RunMeta, RunSetup};
 pub use source::{BATCH, Lossy, Notes, Sink, Source, Strictness, Trace, TraceError};
-pub use tables::{NameTable, RunMeta, Site, SiteTable, Tables, VarFacts, show_value};
+pub use tables::convention::member as generic_name;
+pub use tables::{
+    AddressRange, CodePosition, LabelFacts, MemoryOrder, NameTable, Site, SiteFacts, SiteTable,
+    Tables, VarFacts, VarRole, show_value,
+};

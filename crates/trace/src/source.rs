@@ -127,10 +127,12 @@ pub struct Lossy {
     pub notifications: u64,
     /// Branch events dropped.
     pub branches: u64,
-    /// Calls and returns dropped.
+    /// Calls, their arguments and returns dropped.
     pub calls: u64,
     /// Inputs dropped.
     pub inputs: u64,
+    /// Allocations and releases of memory dropped.
+    pub allocations: u64,
     /// Names written in another way, because they contain what is forbidden or are not unique.
     pub names: u64,
 }
@@ -152,6 +154,7 @@ impl Lossy {
             ("branch events dropped", self.branches),
             ("calls and returns dropped", self.calls),
             ("inputs dropped", self.inputs),
+            ("allocations dropped", self.allocations),
             ("names changed", self.names),
         ]
         .into_iter()

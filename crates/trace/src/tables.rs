@@ -1,282 +1,17 @@
 //! The tables that give ids their names, sites their places and variables their initial values.
 
-use std::collections::BTreeMap;
-use std::hash::BuildHasher;
-use std::marker::PhantomData;
-
-use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
-use serde::{Deserialize, Serialize};
+pub mod convention;
+mod facts;
+mod names;
+mod sites;
 
 use crate::event::{Value, ValueKind};
-use crate::ids::{LabelId, LockId, SiteId, SymbolId, ThreadId, VarId};
+use crate::ids::{LabelId, LockId, MemberId, SiteId, ThreadId, VarId};
+use crate::recording::RunMeta;
 
-/// Names in the order of their ids, all bytes in one allocation.
-#[derive(Clone, Debug)]
-pub struct NameTable<Id> {
-    names: Names,
-    /// Finds the id of a name; of several with the same name, the first.
-    index: HashTable<u32>,
-    /// Names in `index`: it is brought up to date when it is needed, which for a file that numbers
-    /// its names itself is never.
-    indexed: usize,
-    id: PhantomData<Id>,
-}
-
-impl<Id> Default for NameTable<Id> {
-    fn default() -> Self {
-        Self { names: Names::default(), index: HashTable::new(), indexed: 0, id: PhantomData }
-    }
-}
-
-impl<Id: From<u32> + Into<u32> + Copy> NameTable<Id> {
-    pub fn len(&self) -> usize {
-        self.names.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The name of `id`; `None` if the table does not know it.
-    pub fn get(&self, id: Id) -> Option<&str> {
-        self.names.get(id.into() as usize)
-    }
-
-    /// Lets go of the first names. Their ids stay taken; they cannot be found any more.
-    pub fn forget(&mut self, count: usize) {
-        self.names.forget(count);
-        self.index = HashTable::new();
-        self.indexed = self.names.forgotten;
-    }
-
-    /// The id of `name`, if some entry has that name.
-    pub fn find(&mut self, name: &str) -> Option<Id> {
-        while self.indexed < self.len() {
-            self.index_next();
-        }
-        self.indexed_id(name).map(Id::from)
-    }
-
-    fn indexed_id(&self, name: &str) -> Option<u32> {
-        let hash = FxBuildHasher.hash_one(name);
-        self.index.find(hash, |&i| self.names.at(i) == name).copied()
-    }
-
-    fn index_next(&mut self) {
-        let Self { names, index, indexed, .. } = self;
-        let new = *indexed as u32;
-        let name = names.at(new);
-        let hash = FxBuildHasher.hash_one(name);
-        if index.find(hash, |&i| names.at(i) == name).is_none() {
-            index.insert_unique(hash, new, |&i| FxBuildHasher.hash_one(names.at(i)));
-        }
-        *indexed += 1;
-    }
-
-    /// The id of `name`, adding it if it is new.
-    pub fn intern(&mut self, name: &str) -> Id {
-        self.find(name).unwrap_or_else(|| self.push(name))
-    }
-
-    /// Adds an entry even if another one has the same name (two objects may print alike).
-    ///
-    /// # Panics
-    /// If a table outgrows 32 bits, for which memory ends first.
-    pub fn push(&mut self, name: &str) -> Id {
-        let id = u32::try_from(self.len()).expect("fewer than 2^32 names");
-        self.names.push(name);
-        id.into()
-    }
-
-    /// All that were not forgotten.
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
-        (self.names.forgotten..self.len()).map(|i| self.names.at(i as u32))
-    }
-}
-
-/// Texts by number, contiguous; the first of them may have been forgotten.
-#[derive(Clone, Debug, Default)]
-struct Names {
-    bytes: String,
-    /// Where each text ends, counted with the bytes that were forgotten.
-    ends: Vec<u64>,
-    forgotten: usize,
-    forgotten_bytes: u64,
-}
-
-impl Names {
-    fn len(&self) -> usize {
-        self.forgotten + self.ends.len()
-    }
-
-    fn push(&mut self, name: &str) {
-        self.bytes.push_str(name);
-        self.ends.push(self.forgotten_bytes + self.bytes.len() as u64);
-    }
-
-    fn get(&self, index: usize) -> Option<&str> {
-        let place = index.checked_sub(self.forgotten)?;
-        let end = *self.ends.get(place)?;
-        let start = if place == 0 { self.forgotten_bytes } else { self.ends[place - 1] };
-        let [start, end] = [start, end].map(|at| (at - self.forgotten_bytes) as usize);
-        Some(&self.bytes[start..end])
-    }
-
-    /// The text with a number that is known to be there.
-    fn at(&self, index: u32) -> &str {
-        self.get(index as usize).unwrap_or_default()
-    }
-
-    fn forget(&mut self, count: usize) {
-        let count = count.min(self.len()).saturating_sub(self.forgotten);
-        let Some(last) = count.checked_sub(1) else { return };
-        let end = self.ends[last];
-        self.bytes.drain(..(end - self.forgotten_bytes) as usize);
-        self.ends.drain(..count);
-        self.forgotten += count;
-        self.forgotten_bytes = end;
-    }
-}
-
-/// A place in the source. Empty text and line 0 mean "not known".
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Site<'a> {
-    pub file: &'a str,
-    pub line: u32,
-    pub method: &'a str,
-    pub class: &'a str,
-    /// The place as the trace wrote it, where it is not of the form above (RAPID's numbers).
-    pub loc: &'a str,
-}
-
-impl std::fmt::Display for Site<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.file.is_empty() {
-            f.write_str(self.loc)
-        } else if self.line == 0 {
-            f.write_str(self.file)
-        } else {
-            write!(f, "{}:{}", self.file, self.line)
-        }
-    }
-}
-
-/// A stored site: its texts as symbols.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct SiteRow {
-    pub file: SymbolId,
-    pub line: u32,
-    pub method: SymbolId,
-    pub class: SymbolId,
-    pub loc: SymbolId,
-}
-
-#[derive(Clone, Debug)]
-pub struct SiteTable {
-    symbols: NameTable<SymbolId>,
-    rows: Vec<SiteRow>,
-    index: HashTable<u32>,
-}
-
-impl Default for SiteTable {
-    fn default() -> Self {
-        let mut symbols = NameTable::default();
-        symbols.push(""); // symbol 0: the empty text
-        Self { symbols, rows: Vec::new(), index: HashTable::new() }
-    }
-}
-
-impl SiteTable {
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    pub fn symbols(&self) -> &NameTable<SymbolId> {
-        &self.symbols
-    }
-
-    pub fn rows(&self) -> &[SiteRow] {
-        &self.rows
-    }
-
-    pub fn get(&self, id: SiteId) -> Option<Site<'_>> {
-        let row = self.rows.get(id.index())?;
-        let text = |symbol| self.symbols.get(symbol).unwrap_or("");
-        Some(Site {
-            file: text(row.file),
-            line: row.line,
-            method: text(row.method),
-            class: text(row.class),
-            loc: text(row.loc),
-        })
-    }
-
-    /// The id of `site`, adding it if it is new.
-    pub fn intern(&mut self, site: &Site<'_>) -> SiteId {
-        let row = SiteRow {
-            file: self.symbols.intern(site.file),
-            line: site.line,
-            method: self.symbols.intern(site.method),
-            class: self.symbols.intern(site.class),
-            loc: self.symbols.intern(site.loc),
-        };
-        let hash = FxBuildHasher.hash_one(row);
-        let Self { rows, index, .. } = self;
-        if let Some(&found) = index.find(hash, |&i| rows[i as usize] == row) {
-            return SiteId(found);
-        }
-        let id = SiteId::from_index(rows.len());
-        rows.push(row);
-        index.insert_unique(hash, id.0, |&i| FxBuildHasher.hash_one(rows[i as usize]));
-        id
-    }
-
-    /// The id of a place written as text: `path:line` is understood, anything else kept as it is.
-    pub fn intern_loc(&mut self, text: &str) -> SiteId {
-        let site = match text.rsplit_once(':') {
-            // "a:07" must be written back as it came, so only canonical numbers are taken apart.
-            Some((file, line))
-                if !file.is_empty()
-                    && !line.starts_with(['0', '+'])
-                    && line.parse::<u32>().is_ok() =>
-            {
-                Site { file, line: line.parse().unwrap_or(0), ..Site::default() }
-            }
-            _ => Site { loc: text, ..Site::default() },
-        };
-        self.intern(&site)
-    }
-}
-
-/// What is known of a variable beside its name.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct VarFacts {
-    pub kind: ValueKind,
-    /// The value before the first write of the trace.
-    pub initial: Option<Value>,
-}
-
-/// How the trace came to be.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct RunMeta {
-    /// The program and its arguments; empty if unknown.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub command: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
-    /// What recorded the run: `jvm`, `native`, `generate`, `import`.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub front_end: String,
-    /// Whatever else a front end wants to keep.
-    #[serde(flatten)]
-    pub other: BTreeMap<String, serde_json::Value>,
-}
+pub use facts::{AddressRange, LabelFacts, VarFacts, VarRole};
+pub use names::NameTable;
+pub use sites::{CodePosition, MemoryOrder, PositionRow, Site, SiteFacts, SiteRow, SiteTable};
 
 /// Everything a trace says beside its events. Grows while a trace is read: an id is defined
 /// before the batch that uses it is handed out.
@@ -287,6 +22,8 @@ pub struct Tables {
     pub locks: NameTable<LockId>,
     /// Labels of blocks, names of methods and of inputs.
     pub labels: NameTable<LabelId>,
+    /// Declared variables, the same for every object.
+    pub members: NameTable<MemberId>,
     pub sites: SiteTable,
     /// Facts of variables from `first_facts` on; shorter than `vars` when the rest is not known.
     var_facts: Vec<VarFacts>,
@@ -294,6 +31,12 @@ pub struct Tables {
     /// Whose facts were set, in order: a writer that comes back later sees what is new.
     fact_log: Vec<VarId>,
     first_logged: usize,
+    /// Where variables lie in memory, by variable; empty if no front end said so.
+    var_ranges: Vec<AddressRange>,
+    /// Facts of labels; shorter than `labels` when the rest is not known.
+    label_facts: Vec<LabelFacts>,
+    /// Whose facts were set, in order.
+    label_log: Vec<LabelId>,
     pub meta: RunMeta,
 }
 
@@ -335,6 +78,66 @@ impl Tables {
     /// The facts given so far, by variable, of tables that nothing was forgotten of.
     pub fn all_var_facts(&self) -> &[VarFacts] {
         &self.var_facts
+    }
+
+    /// Where a variable lies in memory, if that is known.
+    pub fn var_range(&self, var: VarId) -> Option<AddressRange> {
+        self.var_ranges.get(var.index()).copied().filter(|range| range.size > 0)
+    }
+
+    pub fn set_var_range(&mut self, var: VarId, range: AddressRange) {
+        if self.var_ranges.len() <= var.index() {
+            self.var_ranges.resize(var.index() + 1, AddressRange::default());
+        }
+        self.var_ranges[var.index()] = range;
+    }
+
+    /// By variable.
+    pub fn all_var_ranges(&self) -> &[AddressRange] {
+        &self.var_ranges
+    }
+
+    pub fn label_facts(&self, label: LabelId) -> LabelFacts {
+        self.label_facts.get(label.index()).copied().unwrap_or_default()
+    }
+
+    pub fn set_label_facts(&mut self, label: LabelId, facts: LabelFacts) {
+        if self.label_facts.len() <= label.index() {
+            self.label_facts.resize(label.index() + 1, LabelFacts::default());
+        }
+        if self.label_facts[label.index()] != facts {
+            self.label_facts[label.index()] = facts;
+            self.label_log.push(label);
+        }
+    }
+
+    /// The labels whose facts were set or changed, in that order, without the first so many.
+    pub fn label_log(&self, from: usize) -> &[LabelId] {
+        &self.label_log[from.min(self.label_log.len())..]
+    }
+
+    /// The class and the method that a label is about, if the trace says so.
+    pub fn label_method(&self, label: LabelId) -> Option<(&str, &str)> {
+        let facts = self.label_facts(label);
+        let (class, method) = (self.sites.symbol(facts.class), self.sites.symbol(facts.method));
+        (!method.is_empty()).then_some((class, method))
+    }
+
+    /// The declared variable, the same for every object: `Account.balance`, `Grid.rows[]`. Where the trace does
+    /// not say it, the usual form of names does: see [`convention`].
+    pub fn member_name(&self, var: VarId) -> String {
+        match self.members.get(self.var_facts(var).member) {
+            Some(name) => name.to_owned(),
+            None => convention::member(&self.var_name(var)),
+        }
+    }
+
+    /// Whether a variable is an element of an array, or of a map.
+    pub fn is_element(&self, var: VarId) -> bool {
+        match self.var_facts(var).role {
+            VarRole::Unknown => convention::is_element(&self.var_name(var)),
+            role => matches!(role, VarRole::Element | VarRole::KeyedContents),
+        }
     }
 
     pub fn thread_name(&self, thread: ThreadId) -> String {
@@ -384,6 +187,7 @@ pub fn show_value(value: Value, kind: ValueKind) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::ObjectId;
 
     #[test]
     fn names_that_were_forgotten_keep_their_ids() {
@@ -404,9 +208,20 @@ mod tests {
     }
 
     #[test]
+    fn a_member_is_what_the_trace_says_or_else_what_names_look_like() {
+        let mut tables = Tables::default();
+        let var = tables.vars.push("Account#17.balance");
+        assert_eq!(tables.member_name(var), "Account.balance");
+        let member = tables.members.intern("Account.total");
+        let facts = VarFacts::default();
+        tables.set_var_facts(var, facts.with_place(VarRole::Field, ObjectId::NONE, member));
+        assert_eq!(tables.member_name(var), "Account.total");
+    }
+
+    #[test]
     fn facts_are_forgotten_with_the_names() {
         let mut tables = Tables::default();
-        let facts = |number| VarFacts { initial: Some(Value(number)), ..VarFacts::default() };
+        let facts = |number| VarFacts::default().with_initial(Some(Value(number)));
         for number in 0..6 {
             let var = tables.vars.push("x");
             tables.set_var_facts(var, facts(number));

@@ -163,7 +163,7 @@ const ROLES: [u8; Op::CODES] = {
     let mut roles = [0; Op::CODES];
     roles[Op::acquire(lock).code()] = LOCKING;
     roles[Op::release(lock).code()] = LOCKING;
-    roles[Op::Begin { label }.code()] = NESTING;
+    roles[Op::begin(label).code()] = NESTING;
     roles[Op::End { label }.code()] = NESTING;
     roles[Op::Wait { lock }.code()] = LIFE;
     roles[Op::Resume { lock }.code()] = LIFE;
@@ -333,7 +333,7 @@ impl Validator {
             Op::Release { lock, hold } => self.release(t, lock, hold),
             Op::Wait { lock } => self.wait(t, lock),
             Op::Resume { lock } => Err(DefectKind::ResumeWithoutWait { lock }),
-            Op::Begin { label } => {
+            Op::Begin { label, .. } => {
                 let thread = self.thread(t);
                 thread.labels.truncate(thread.depth);
                 thread.labels.push(label);

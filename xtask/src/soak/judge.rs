@@ -1,17 +1,15 @@
 //! Whether a run is as it should be.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
-use untorn_trace::EventIdx;
 use untorn_trace::formats::open::{Input, OpenOptions, open};
 use untorn_trace::formats::utr;
 use untorn_trace::validate::Validator;
+use untorn_trace::{EventIdx, RecordingSummary};
 
 use super::catalogue::Output;
 use super::prepare::Prepared;
@@ -85,10 +83,7 @@ pub fn recorded(prepared: &Prepared, ended: &Ended, folder: &Path) -> Verdict {
     let strange = strange.filter(|note| !is_harmless(note));
     verdict.faults.extend(strange.map(|note| Fault::Trace(note.to_owned())));
     match read(&folder.join("run.utr")) {
-        Ok(other) => {
-            let count = |name: &str| other.get(name).and_then(Value::as_u64).unwrap_or(0);
-            verdict.disturbed = count("stolen") + count("contended") > 0;
-        }
+        Ok(summary) => verdict.disturbed = summary.stolen + summary.contended > 0,
         Err(error) => verdict.faults.push(Fault::Trace(format!("{error:#}"))),
     }
     compare(&mut verdict, prepared, ended);
@@ -137,7 +132,7 @@ fn broken(ended: &Ended, folder: &Path) -> Option<Fault> {
 }
 
 /// Reads the trace and looks whether all of it can have happened; what it says of the run.
-fn read(path: &Path) -> Result<BTreeMap<String, Value>> {
+fn read(path: &Path) -> Result<RecordingSummary> {
     let mut source = open(&Input::new(path), &OpenOptions::default())?;
     let mut validator = Validator::new();
     let (mut batch, mut events) = (Vec::new(), 0);
@@ -155,7 +150,7 @@ fn read(path: &Path) -> Result<BTreeMap<String, Value>> {
     if let Some(first) = validator.defects().first() {
         bail!("{} defects of the trace: {}", validator.count(), first.describe(source.tables()));
     }
-    Ok(source.tables().meta.other.clone().into_iter().collect())
+    Ok(source.tables().meta.summary.clone().unwrap_or_default())
 }
 
 fn compare(verdict: &mut Verdict, prepared: &Prepared, ended: &Ended) {

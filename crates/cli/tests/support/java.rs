@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use untorn_trace::formats::open::{Input, OpenOptions, open};
 use untorn_trace::validate::Validator;
-use untorn_trace::{Event, EventIdx, Op, Tables, Trace, show_value};
+use untorn_trace::{Event, EventIdx, Op, RecordingSummary, Tables, Trace, show_value};
 
 /// No run of a test takes longer, unless it hangs. Generous: the machine may be busy with other things.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -520,8 +520,8 @@ impl Recorded {
     }
 
     /// What the front end said of the run.
-    pub fn said(&self, name: &str) -> Option<&serde_json::Value> {
-        self.tables.meta.other.get(name)
+    pub fn summary(&self) -> &RecordingSummary {
+        self.tables.meta.summary.as_ref().expect("a recording that was not cut")
     }
 
     /// The events at places of a source file.
@@ -539,7 +539,7 @@ impl Recorded {
         match event.op {
             Op::Read { var, value, .. } | Op::Write { var, value, .. } => {
                 let verb = if matches!(event.op, Op::Read { .. }) { "reads" } else { "writes" };
-                let value = show_value(value, tables.var_facts(var).kind);
+                let value = show_value(value, tables.var_facts(var).values);
                 format!("{thread} {verb} {} = {value} at {place}", tables.var_name(var))
             }
             op => format!("{thread} {op:?} at {place}"),
@@ -578,7 +578,7 @@ pub fn difference(a: &Path, b: &Path) -> String {
         Some(at) => format!("event {at}: {} / {}", shown(&a, at), shown(&b, at)),
         None => format!(
             "the same {longest} events; what is said of the run: {:?} / {:?}",
-            a.tables.meta.other, b.tables.meta.other
+            a.tables.meta.summary, b.tables.meta.summary
         ),
     }
 }

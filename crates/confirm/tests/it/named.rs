@@ -34,7 +34,7 @@ fn valued(text: &str, initial: &[(&str, Option<i64>)]) -> Trace {
         let given = initial.iter().find(|(var, _)| *var == name);
         let value = given.map_or(Some(0), |&(_, value)| value).map(Value::int);
         let var = trace.tables.vars.intern(&name);
-        trace.tables.set_var_facts(var, VarFacts { initial: value, ..VarFacts::default() });
+        trace.tables.set_var_facts(var, VarFacts::default().with_initial(value));
     }
     trace
 }

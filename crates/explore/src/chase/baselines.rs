@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use untorn_schedule::Marks;
+use untorn_schedule::{Marks, PolicyKind, RunSpec, Wants};
 use untorn_serializability::two_pass::{Filtered, SccFilter};
 use untorn_serializability::velodrome::Velodrome;
 use untorn_serializability::{Checker, Outcome};
@@ -12,16 +12,15 @@ use untorn_trace::EventIdx;
 use super::{Chase, ChaseError, Request};
 use crate::evidence::Run;
 use crate::marks;
-use crate::runner::How;
-use crate::strategy::{Judge, Undirected};
+use crate::strategy::Judge;
 
 impl Chase<'_> {
     /// One directed run for each candidate of the first run.
     pub(super) fn try_each_once(&mut self) -> Result<(), ChaseError> {
         self.options.per_candidate = 1;
         self.options.initial.truncate(1);
-        for how in self.options.initial.clone() {
-            self.make_runs(vec![Request::undirected(how)])?;
+        for spec in self.options.initial.clone() {
+            self.make_runs(vec![Request::undirected(spec)])?;
         }
         while !self.is_over() {
             let Some(target) = self.next_target(&BTreeSet::new()) else { break };
@@ -33,17 +32,12 @@ impl Chase<'_> {
     }
 
     /// Runs that nobody directs, until the budget ends. Two of the policies have to see a run first.
-    pub(super) fn wander(&mut self, policies: &[Undirected]) -> Result<(), ChaseError> {
-        let first_seed = match self.options.initial.first() {
-            Some(How::Policy { seed, .. }) => *seed,
-            _ => 0,
-        };
-        let needs_marks = |policy: &Undirected| {
-            matches!(policy, Undirected::AtomFuzzer | Undirected::Adversarial)
-        };
+    pub(super) fn wander(&mut self, policies: &[PolicyKind]) -> Result<(), ChaseError> {
+        let first_seed = self.options.initial.first().map_or(0, |spec| spec.seed);
+        let needs_marks = |policy: &PolicyKind| policy.wants() == Wants::Marks;
         let blind = policies.is_empty() || policies.iter().any(needs_marks);
         if blind && !self.is_over() {
-            let first = by_policy("run-to-block", first_seed);
+            let first = RunSpec::policy(PolicyKind::RunToBlock, first_seed);
             self.make_runs(vec![Request::undirected(first)])?;
         }
         let mut turn = 0;
@@ -52,13 +46,13 @@ impl Chase<'_> {
             // Every policy has the seeds from 1 on.
             let seed = first_seed + 1 + (turn / policies.len()) as u64;
             turn += 1;
-            let how = self.undirected(policy, seed);
-            self.make_runs(vec![Request::undirected(how)])?;
+            let spec = self.undirected(policy, seed);
+            self.make_runs(vec![Request::undirected(spec)])?;
         }
         Ok(())
     }
 
-    fn undirected(&self, policy: Undirected, seed: u64) -> How {
+    fn undirected(&self, policy: PolicyKind, seed: u64) -> RunSpec {
         let last = self.kept.iter().flatten().next_back();
         let held = |find: fn(&Run) -> Marks| {
             // What any run showed that is still in memory; the first one stays.
@@ -68,17 +62,17 @@ impl Chase<'_> {
                     all.marks.push(mark);
                 }
             }
-            How::Marked { name: policy.name().to_owned(), seed, marks: all }
+            RunSpec::marked(policy, seed, all)
         };
         match policy {
-            Undirected::AtomFuzzer => held(marks::second_acquisitions),
-            Undirected::Adversarial => held(marks::suspicious),
+            PolicyKind::AtomFuzzer => held(marks::second_acquisitions),
+            PolicyKind::Adversarial => held(marks::suspicious),
             // PCT wants to know how long a run is.
-            Undirected::Pct => match last {
-                Some(run) => by_policy(&format!("pct:3:{}", run.history.len().max(1)), seed),
-                None => by_policy("pct", seed),
-            },
-            _ => by_policy(policy.name(), seed),
+            PolicyKind::Pct { depth, length } => {
+                let length = last.map_or(length, |run| run.history.len().max(1) as u64);
+                RunSpec::policy(PolicyKind::Pct { depth, length }, seed)
+            }
+            _ => RunSpec::policy(policy, seed),
         }
     }
 
@@ -104,8 +98,4 @@ impl Chase<'_> {
         let names = blocks.filter_map(|block| run.tables.labels.get(block.label));
         Some(names.map(str::to_owned).collect())
     }
-}
-
-fn by_policy(name: &str, seed: u64) -> How {
-    How::Policy { name: name.to_owned(), seed, quantum: 1_000_000 }
 }

@@ -11,10 +11,10 @@ use untorn_schedule::Plan;
 use super::{Chase, Finding, Request};
 use crate::evidence::Run;
 use crate::instance::Instance;
-use crate::runner::How;
 use crate::steer;
 use crate::target::Unreached;
 use crate::units::{Answer, Occurrence};
+use untorn_schedule::RunSpec;
 
 /// A finding that rests on what calls said.
 #[derive(Debug)]
@@ -63,12 +63,12 @@ impl Chase<'_> {
         let doubt = self.doubts.iter_mut().find(|doubt| !doubt.is_tried)?;
         doubt.is_tried = true;
         self.outcome.directed += 1;
-        Some(Request::undirected(How::Plan(doubt.plan.clone())))
+        Some(Request::undirected(RunSpec::plan(doubt.plan.clone())))
     }
 
     /// Decides about the finding for which this run was made.
     pub(super) fn settle(&mut self, run: &Run) {
-        let How::Plan(plan) = &run.how else { return };
+        let Some(plan) = run.spec.control.as_plan() else { return };
         let Some(place) = self.doubts.iter().position(|doubt| doubt.plan == *plan) else { return };
         let doubt = self.doubts.remove(place);
         let made = run.units.undisturbed(&run.history, &self.options.compositions, &doubt.first);

@@ -44,7 +44,7 @@ impl Chase<'_> {
         let before = self.targets.len();
         let is_common = run.number as usize <= self.options.initial.len();
         let wanted = |key: &Key| {
-            !key.is_of_order()
+            !key.facts.is_sync_state
                 && counts.matches(&key.block)
                 && self.options.only.as_ref().is_none_or(|only| only.is(key))
         };

@@ -21,7 +21,7 @@ use super::{Chase, ChaseError, Finding, News};
 use crate::evidence::Run;
 use crate::instance::Accesses;
 use crate::judge::{Judged, judge};
-use crate::runner::How;
+use untorn_schedule::RunSpec;
 
 /// One switch away from a block, one back if the other thread does not end by itself, and one because somebody had to
 /// be first: hardly anything is simpler.
@@ -85,7 +85,7 @@ impl Chase<'_> {
         *budget -= 1;
         let number = self.outcome.runs + 1;
         (self.watch)(News::Simplifying { number, finding: found });
-        let (how, trace) = (How::Plan(plan.clone()), self.trace_of(number));
+        let (how, trace) = (RunSpec::plan(plan.clone()), self.trace_of(number));
         // A run that fails shows nothing; that the program can be run is known by now.
         let Some(Ok(ran)) = self.runner.run_all(&[(how.clone(), trace.clone())]).pop() else {
             return Ok(false);

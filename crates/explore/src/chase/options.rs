@@ -7,9 +7,9 @@ use untorn_predict::Origin;
 use untorn_predict::candidates::Sources;
 
 use crate::compositions::Compositions;
-use crate::runner::How;
 use crate::strategy::Strategy;
 use crate::target::Key;
+use untorn_schedule::{PolicyKind, RunSpec};
 
 /// How far to go.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct Options {
     /// Directed runs for one candidate.
     pub per_candidate: u32,
     /// The runs to start with.
-    pub initial: Vec<How>,
+    pub initial: Vec<RunSpec>,
     /// Undirected runs to make when nothing is left to chase: they may show something new.
     pub explore: u32,
     pub sources: Sources,
@@ -44,16 +44,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        let policy =
-            |name: &str, seed, quantum| How::Policy { name: name.to_owned(), seed, quantum };
         Self {
             time: Duration::from_secs(60),
             runs: 200,
             per_candidate: 4,
             initial: vec![
-                policy("run-to-block", 0, 1_000_000),
-                policy("random", 1, 1_000_000),
-                policy("pct", 2, 1_000_000),
+                RunSpec::policy(PolicyKind::RunToBlock, 0),
+                RunSpec::policy(PolicyKind::Random, 1),
+                RunSpec::policy(PolicyKind::PCT, 2),
             ],
             explore: 9,
             sources: Sources::All,
@@ -73,7 +71,8 @@ impl Default for Options {
 /// One violation: what is torn, and of what.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Only {
-    pub block: String,
+    /// The method that the block is, or is in.
+    pub method: String,
     /// The variable, or both; empty if any will do.
     pub field: String,
 }
@@ -82,15 +81,14 @@ impl Only {
     /// Whether a target is about the same. A block that was inferred may have been declared since: then any
     /// variable counts.
     pub(crate) fn is(&self, key: &Key) -> bool {
-        let is_field = self.field.is_empty() || key.field == self.field || key.is_inside_jdk();
-        self.is_block(&key.block) && (is_field || key.origin == Origin::Declared)
+        let is_field = self.field.is_empty() || key.field == self.field || key.facts.is_library;
+        self.is_method(&key.method) && (is_field || key.origin == Origin::Declared)
     }
 
     /// A method with a synchronized statement in it and the same method synchronized as a whole are
     /// the same to who mended it.
-    pub(crate) fn is_block(&self, name: &str) -> bool {
-        let method = |name: &str| name.trim_end_matches(" (synchronized)").to_owned();
-        method(name) == method(&self.block)
+    pub(crate) fn is_method(&self, method: &str) -> bool {
+        self.method == method
     }
 }
 

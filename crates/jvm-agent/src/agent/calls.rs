@@ -4,6 +4,8 @@ use std::ffi::{CStr, c_void};
 
 use jvmti_bindings::sys::jni::{JNIEnv, JNINativeMethod, jboolean, jclass, jint, jlong, jobject};
 
+use untorn_trace::VarRole;
+
 use super::{EPOCH_MILLIS, agent, callback, guarded};
 use crate::jni::{Jni, java_bool};
 use crate::natives::unsigned;
@@ -19,7 +21,7 @@ pub unsafe extern "system" fn Java_java_lang_UntornProbe_init(env: *mut JNIEnv, 
     let method = |name: &'static CStr, signature: &'static CStr, function: *mut c_void| {
         JNINativeMethod { name: name.as_ptr(), signature: signature.as_ptr(), fnPtr: function }
     };
-    const FIELD_NUMBER: &CStr = c"(Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;)I";
+    const FIELD_NUMBER: &CStr = c"(Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;I)I";
     type Plain = unsafe extern "system" fn(*mut JNIEnv, jclass);
     type Int = unsafe extern "system" fn(*mut JNIEnv, jclass, jint);
     let methods = [
@@ -134,6 +136,7 @@ unsafe extern "system" fn field_number(
     class: jobject,
     name: jobject,
     descriptor: jobject,
+    role: jint,
 ) -> jint {
     let mut number = -1;
     callback(env, |agent, jni| {
@@ -141,6 +144,10 @@ unsafe extern "system" fn field_number(
             class: jni.text(class).replace('.', "/"),
             name: jni.text(name),
             descriptor: jni.text(descriptor),
+            role: usize::try_from(role)
+                .ok()
+                .and_then(|role| VarRole::ALL.get(role).copied())
+                .unwrap_or(VarRole::Field),
         };
         number = agent.rewriter.named_fields.number(field).cast_signed();
     });

@@ -2,13 +2,15 @@
 
 use std::sync::{Arc, PoisonError};
 
+use untorn_trace::VarRole;
 use untorn_trace::event::{Access, ValueKind};
-use untorn_trace::ids::SiteId;
-use untorn_trace::tables::Site;
+use untorn_trace::ids::{LabelId, SiteId};
+use untorn_trace::tables::{CodePosition, LabelFacts, Site, SiteFacts};
 
-use super::Converter;
+use super::{Converter, Declared};
 use crate::instrument::value_kind;
-use crate::sites::{CodeSite, FieldName, MethodInfo, Reached, SiteInfo, SiteKind};
+use crate::scope::is_platform;
+use crate::sites::{Api, CodeSite, FieldName, MethodInfo, Reached, SiteInfo, SiteKind};
 
 /// What a place in the code means for the trace; found out when it first tells something.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +62,9 @@ pub(super) enum RecordKind {
     Call,
     Return,
     TrackedCall,
-    TrackedArgument,
+    TrackedArgument {
+        number: u8,
+    },
     TrackedReturn {
         known: bool,
     },
@@ -89,16 +93,15 @@ impl Converter {
     }
 
     fn intern_site(&mut self, info: &SiteInfo, method: &MethodInfo) -> SiteId {
-        let mut loc = method.descriptor.clone();
-        if info.what.is_plannable() {
-            loc.push_str(&format!("@{}", info.pc));
-        }
+        let offset = info.what.is_plannable().then_some(info.pc);
         self.tables.sites.intern(&Site {
             file: &method.file,
             line: info.line,
             method: &method.name,
             class: &method.class.replace('/', "."),
-            loc: &loc,
+            position: CodePosition::Bytecode { descriptor: &method.descriptor, offset },
+            facts: SiteFacts { is_library: method.is_library, ..SiteFacts::default() },
+            inlined_into: None,
         })
     }
 
@@ -112,9 +115,11 @@ impl Converter {
         let meaning = Meaning { site, ..UNKNOWN };
         let named = |this: &mut Self, op, name: String| Meaning {
             op,
-            number: this.tables.labels.intern(&name).0,
+            number: this.label(&name, method).0,
             ..meaning
         };
+        let called =
+            |this: &mut Self, op, api: &Api| Meaning { op, number: this.api(api).0, ..meaning };
         match &info.what {
             SiteKind::Field { write, field } | SiteKind::Global { write, field } => {
                 let op = RecordKind::Field { write: *write };
@@ -122,7 +127,7 @@ impl Converter {
             }
             SiteKind::Element { write, kind, element }
             | SiteKind::Copied { write, kind, element } => {
-                let number = self.field_number("", element);
+                let number = self.field_number("", element, VarRole::Element);
                 let op = RecordKind::Element { write: *write };
                 // Arrays of arrays: the element names the array that it holds.
                 let holds_array = *kind == ValueKind::Ref;
@@ -152,15 +157,15 @@ impl Converter {
             }
             SiteKind::Call => named(self, RecordKind::Call, method.qualified_name()),
             SiteKind::Return => named(self, RecordKind::Return, method.qualified_name()),
-            SiteKind::TrackedCall { api } => named(self, RecordKind::TrackedCall, api.clone()),
+            SiteKind::TrackedCall { api } => called(self, RecordKind::TrackedCall, api),
             SiteKind::TrackedArgument { api, number, kind } => {
-                let name = format!("argument {number} of {api}");
-                Meaning { kind: *kind, ..named(self, RecordKind::TrackedArgument, name) }
+                let told = RecordKind::TrackedArgument { number: *number };
+                Meaning { kind: *kind, ..called(self, told, api) }
             }
             SiteKind::TrackedReturn { api, result } => {
                 let told = RecordKind::TrackedReturn { known: result.is_some() };
                 let kind = result.unwrap_or(ValueKind::Int);
-                Meaning { kind, ..named(self, told, api.clone()) }
+                Meaning { kind, ..called(self, told, api) }
             }
             SiteKind::Begin => named(self, RecordKind::Begin, method.qualified_name()),
             SiteKind::End => named(self, RecordKind::End, method.qualified_name()),
@@ -185,7 +190,7 @@ impl Converter {
             }
             Reached::NamedField => Meaning { op: RecordKind::NamedField { write }, ..place },
             Reached::Element { kind, element } => {
-                let number = self.field_number("", element);
+                let number = self.field_number("", element, VarRole::Element);
                 let (op, holds_array) = (RecordKind::Element { write }, *kind == ValueKind::Ref);
                 Meaning { op, kind: *kind, number, holds_array, ..place }
             }
@@ -224,21 +229,60 @@ impl Converter {
         Meaning {
             kind: value_kind(&field.descriptor),
             access: if is_volatile { Access::Volatile } else { Access::Plain },
-            number: self.field_number(class, &field.name),
+            number: self.field_number(class, &field.name, field.role),
             recorded: facts.is_some_and(|facts| facts.recorded),
             holds_array: field.descriptor.starts_with('['),
             ..meaning
         }
     }
 
-    fn field_number(&mut self, class: &str, name: &str) -> u32 {
+    /// The label of a block or an activation of a method.
+    fn label(&mut self, name: &str, method: &MethodInfo) -> LabelId {
+        let label = self.tables.labels.intern(name);
+        let facts = LabelFacts {
+            class: self.tables.sites.intern_symbol(&method.class.replace('/', ".")),
+            method: self.tables.sites.intern_symbol(&method.name),
+            is_library: method.is_library,
+            is_entry: method.is_entry(),
+        };
+        self.tables.set_label_facts(label, facts);
+        label
+    }
+
+    /// The label of a method that is called.
+    fn api(&mut self, api: &Api) -> LabelId {
+        let label = self.tables.labels.intern(&api.qualified_name());
+        let facts = LabelFacts {
+            class: self.tables.sites.intern_symbol(&api.class.replace('/', ".")),
+            method: self.tables.sites.intern_symbol(&api.method),
+            is_library: is_platform(&api.class),
+            is_entry: false,
+        };
+        // The method may be one of the application, of which more is known.
+        if self.tables.label_facts(label) == LabelFacts::default() {
+            self.tables.set_label_facts(label, facts);
+        }
+        label
+    }
+
+    fn field_number(&mut self, class: &str, name: &str, role: VarRole) -> u32 {
         let key = format!("{class}.{name}");
         if let Some(&number) = self.fields.get(&key) {
             return number;
         }
-        let number = self.field_names.len() as u32;
+        let number = self.declared.len() as u32;
         let short = self.short_name(class);
-        self.field_names.push((short, name.to_owned()));
+        let classes = self.class_numbers.len() as u32;
+        let class = *self.class_numbers.entry(short.clone()).or_insert(classes);
+        // Keys of a map are parts of it like elements of an array: one member for all of them.
+        let member = match role {
+            VarRole::Element => format!("{name}[]"),
+            VarRole::KeyedContents => format!("{short}.[]"),
+            _ => format!("{short}.{name}"),
+        };
+        let member = self.tables.members.intern(&member);
+        let name = name.to_owned();
+        self.declared.push(Declared { class_name: short, class, name, role, member });
         self.fields.insert(key, number);
         number
     }

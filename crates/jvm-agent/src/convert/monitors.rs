@@ -66,8 +66,7 @@ impl Converter {
             self.tell(out, thread, Op::release(lock), SiteId::NONE);
         }
         for block in std::mem::take(&mut self.resumed) {
-            self.open[thread.index()].push(block);
-            self.tell(out, thread, Op::Begin { label: block.label }, site);
+            self.begin(thread, block, site, out);
         }
     }
 

@@ -5,7 +5,7 @@
 use std::io::Write;
 
 use untorn_runtime::buffers::Record;
-use untorn_trace::event::{Hold, Op};
+use untorn_trace::event::{BlockKind, Hold, Op};
 use untorn_trace::formats::utr::Writer;
 use untorn_trace::ids::{LabelId, LockId, SiteId, ThreadId};
 
@@ -26,12 +26,11 @@ impl Converter {
         out: &mut Writer<impl Write>,
     ) {
         let (identity, site) = (record.object, meaning.site);
-        if block {
-            let label = LabelId(meaning.number);
-            self.open[thread.index()].push(OpenBlock { label, object: identity });
-            self.tell(out, thread, Op::Begin { label }, site);
-        }
         let lock = self.section_lock(record);
+        if block {
+            let (label, kind) = (LabelId(meaning.number), BlockKind::LockSection);
+            self.begin(thread, OpenBlock { label, kind, object: identity, lock }, site, out);
+        }
         if record.value & SHARED == 0 {
             self.drop_readers(thread, identity, lock, out);
             self.acquire(thread, identity, lock, out);
@@ -121,8 +120,7 @@ impl Converter {
         out: &mut Writer<impl Write>,
     ) {
         for block in blocks {
-            self.open[thread.index()].push(block);
-            self.tell(out, thread, Op::Begin { label: block.label }, site);
+            self.begin(thread, block, site, out);
         }
     }
 

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use untorn_runtime::buffers::Record;
-use untorn_trace::event::{Op, Value, ValueKind};
+use untorn_trace::event::{CallOutcome, Op, Value, ValueKind};
 use untorn_trace::formats::utr::Writer;
 use untorn_trace::ids::{LabelId, SiteId, ThreadId};
 
@@ -53,7 +53,8 @@ impl Converter {
             return;
         }
         let (known, value) = (answer.is_some(), answer.unwrap_or(Value(0)));
-        self.tell(out, thread, Op::Return { method: label, known, value }, site);
+        let outcome = CallOutcome::Returned;
+        self.tell(out, thread, Op::Return { method: label, outcome, known, value }, site);
     }
 
     /// A method of the application begins.
@@ -78,8 +79,8 @@ impl Converter {
     /// Such an end has no place.
     fn end_thrown(&mut self, thread: ThreadId, out: &mut Writer<impl Write>) {
         while let Some(call) = self.calls[thread.index()].pop_if(|call| call.is_tracked) {
-            let (known, value) = (false, Value(0));
-            let end = Op::Return { method: call.label, known, value };
+            let (outcome, known, value) = (CallOutcome::Threw, false, Value(0));
+            let end = Op::Return { method: call.label, outcome, known, value };
             self.tell(out, thread, end, SiteId::NONE);
         }
     }

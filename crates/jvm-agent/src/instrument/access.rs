@@ -3,6 +3,7 @@
 use std::sync::PoisonError;
 
 use untorn_bytecode::{Instr, Kind, Member, Snippet, op};
+use untorn_trace::VarRole;
 use untorn_trace::event::ValueKind;
 
 use super::{ClassEdit, MethodPass, RewriteError};
@@ -173,5 +174,6 @@ fn name_of(member: &Member<'_>) -> FieldName {
         class: member.class.to_string(),
         name: member.name.to_string(),
         descriptor: member.descriptor.to_string(),
+        role: VarRole::Field,
     }
 }

@@ -7,6 +7,7 @@ use std::sync::PoisonError;
 use untorn_bytecode::{ClassFile, Instr, Snippet, op};
 
 use super::{ClassEdit, MethodPass, RewriteError, Rewriter, STACK};
+use crate::scope::is_platform;
 use crate::scope::{Depth, Origin};
 use crate::sites::MethodInfo;
 
@@ -70,6 +71,7 @@ impl ClassEdit<'_, '_> {
                 descriptor: method.descriptor().to_owned(),
                 file,
                 is_static: method.is_static(),
+                is_library: is_platform(host),
             })
         };
         let (scratch, spilled) = (None, None);

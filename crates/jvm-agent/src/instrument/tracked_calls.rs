@@ -9,7 +9,7 @@ use untorn_trace::event::ValueKind;
 
 use super::library::Operands;
 use super::{MethodPass, RewriteError, value_kind};
-use crate::sites::{CodeSite, SiteKind};
+use crate::sites::{Api, CodeSite, SiteKind};
 
 /// How what a call gives back is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,7 +96,8 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 _ => continue, // fractions
             };
             let (api, kind) = (api(called), value_kind(of_type));
-            let site = self.site(instr.pc, SiteKind::TrackedArgument { api, number: at + 1, kind });
+            let number = at as u8 + 1; // operands have at most ten slots
+            let site = self.site(instr.pc, SiteKind::TrackedArgument { api, number, kind });
             code = self.tell(operands.load(code, first + at), site, "callValue", probe)?;
         }
         Ok(operands.load_all(code))
@@ -123,9 +124,8 @@ impl<'a> MethodPass<'_, '_, 'a> {
     }
 }
 
-/// `java.util.Map.remove`
-fn api(called: &Member<'_>) -> String {
-    format!("{}.{}", called.class.replace('/', "."), called.name)
+fn api(called: &Member<'_>) -> Api {
+    Api { class: called.class.to_string(), method: called.name.to_string() }
 }
 
 #[cfg(test)]

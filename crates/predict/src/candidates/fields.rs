@@ -26,7 +26,9 @@
 mod combine;
 mod scan;
 
-use untorn_trace::{Op, Tables, VarId};
+use rustc_hash::FxHashMap;
+use untorn_trace::tables::convention;
+use untorn_trace::{ObjectId, Op, Tables, VarId, VarRole};
 
 use super::blocks::Blocks;
 use super::{Limits, Sources, Spot, is_shared};
@@ -48,13 +50,23 @@ impl Objects {
         Self { of }
     }
 
-    /// By the names of variables: what stands before the last dot, as in `Account#1.balance`.
-    pub fn by_name(tables: &Tables) -> Self {
-        let mut numbers = rustc_hash::FxHashMap::default();
-        let of = tables.vars.iter().map(|name| {
-            let (object, _) = name.rsplit_once('.')?;
+    /// As the trace says. Where it says nothing of a variable, its name tells: `Account#1.balance`.
+    pub fn of_trace(tables: &Tables) -> Self {
+        #[derive(PartialEq, Eq, Hash)]
+        enum Owner<'a> {
+            Object(ObjectId),
+            Named(&'a str),
+        }
+        let mut numbers = FxHashMap::default();
+        let of = tables.vars.iter().enumerate().map(|(index, name)| {
+            let facts = tables.var_facts(VarId::from_index(index));
+            let owner = match facts.role {
+                VarRole::Unknown => Owner::Named(convention::owner(name)?),
+                _ if facts.owner == ObjectId::NONE => return None,
+                _ => Owner::Object(facts.owner),
+            };
             let fresh = numbers.len() as u32;
-            Some(*numbers.entry(object.to_owned()).or_insert(fresh))
+            Some(*numbers.entry(owner).or_insert(fresh))
         });
         Self { of: of.collect() }
     }

@@ -22,7 +22,7 @@ impl OpenBlocks {
         }
         let thread = event.thread;
         match event.op {
-            Op::Begin { label } => Some(self.open(blocks, at, thread, label, Origin::Declared)),
+            Op::Begin { label, .. } => Some(self.open(blocks, at, thread, label, Origin::Declared)),
             Op::Call { method, .. } => {
                 Some(self.open(blocks, at, thread, method, Origin::Inferred))
             }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
-use untorn_trace::{Event, Hold, LockId, Op, Tables, ThreadId, VarId};
+use untorn_trace::{Event, Hold, LockId, Op, Tables, ThreadId, VarFacts, VarId};
 
 use super::blocks::OpenBlocks;
 use super::{At, History, NO_SECTION, Section};
@@ -48,7 +48,7 @@ impl History {
         }
         let facts = tables.all_var_facts();
         let mut builder = Builder::default();
-        builder.history.initial = facts.iter().map(|facts| facts.initial).collect();
+        builder.history.initial = facts.iter().map(VarFacts::initial).collect();
         builder.history.nth.reserve_exact(events.len());
         builder.history.block.reserve_exact(events.len());
         builder.history.section_at.reserve_exact(events.len());

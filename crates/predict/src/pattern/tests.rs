@@ -18,7 +18,7 @@ fn history() -> (History, Tables) {
     let site = tables.sites.intern_loc("src/Account.java:12");
     let block = |begin: bool| {
         let label = LabelId::NONE;
-        if begin { Op::Begin { label } } else { Op::End { label } }
+        if begin { Op::begin(label) } else { Op::End { label } }
     };
     let main = [block(true), Op::read(X), Op::write(X), block(false), Op::read(X), Op::read(Y)];
     let other = [Op::write(X), Op::acquire(LockId(0)), Op::write(Y)];

@@ -189,7 +189,12 @@ fn trace(steps: &[(u32, &str, u32)]) -> (Vec<Event>, Tables) {
                 "r" => Op::read(VarId(id)),
                 "w" => Op::write(VarId(id)),
                 "c" => Op::Call { method: LabelId(id), known: false, value: Default::default() },
-                "e" => Op::Return { method: LabelId(id), known: false, value: Default::default() },
+                "e" => Op::Return {
+                    method: LabelId(id),
+                    outcome: Default::default(),
+                    known: false,
+                    value: Default::default(),
+                },
                 "f" => Op::Fork { child: ThreadId(id) },
                 "a" => Op::acquire(LockId(id)),
                 "l" => Op::release(LockId(id)),
@@ -372,7 +377,7 @@ fn a_hot_variable_costs_what_its_places_cost() {
     for block in 0..1000_u32 {
         let thread = ThreadId(block % 8);
         let label = LabelId(0);
-        events.push(Event::new(thread, Op::Begin { label }, SiteId(0)));
+        events.push(Event::new(thread, Op::begin(label), SiteId(0)));
         for access in 0..100_u32 {
             let op = if access % 3 == 0 { Op::write(VarId(0)) } else { Op::read(VarId(0)) };
             events.push(Event::new(thread, op, SiteId(1 + access % 12)));

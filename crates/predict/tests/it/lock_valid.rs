@@ -43,7 +43,7 @@ fn goals(events: &[Event], rng: &mut Rng, most: usize) -> Vec<[u32; 3]> {
 
 fn compare(events: &[Event], tally: &mut Tally, rng: &mut Rng) -> Result<(), String> {
     let tables = name_tables(events);
-    let initial = |var: VarId| tables.var_facts(var).initial;
+    let initial = |var: VarId| tables.var_facts(var).initial();
     let history = History::new(events.to_vec(), &tables).map_err(|error| error.to_string())?;
     let facts = Facts::new(&history);
     let mut engine = LockValid::new(&facts);

@@ -69,7 +69,7 @@ pub(super) fn quote_place(name: &str) -> String {
 
 /// What cannot stand in the name of a file or method without quotes.
 fn ends_place(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '"' | ':' | '(')
+    c.is_whitespace() || matches!(c, '"' | ':' | '(' | '+')
 }
 
 fn is_file(name: &str) -> bool {
@@ -186,6 +186,9 @@ impl<'a> Line<'a> {
         if self.rest().starts_with('(') {
             return self.spot_with_pc(&name, start);
         }
+        if self.rest().starts_with('+') {
+            return self.spot_in_module(name);
+        }
         if name.is_empty() || !self.eat(':') {
             return Err(self.error(start, "a place such as File.java:12 or pkg.Class.method:12"));
         }
@@ -205,6 +208,14 @@ impl<'a> Line<'a> {
         }
         let pc = self.number("a pc")?;
         Ok(Spot::MethodPc { class, method, descriptor, pc })
+    }
+
+    fn spot_in_module(&mut self, module: String) -> Result<Spot, PlanError> {
+        let start = self.at;
+        let word = self.until(char::is_whitespace);
+        let offset = word.strip_prefix("+0x").and_then(|hex| u64::from_str_radix(hex, 16).ok());
+        let offset = offset.ok_or_else(|| self.error(start, "an offset such as +0x1f3a"))?;
+        Ok(Spot::ModuleOffset { module, offset })
     }
 
     fn method(&self, name: &str, start: usize) -> Result<(String, String), PlanError> {

@@ -114,13 +114,14 @@ fn random_text(rng: &mut Rng, letters: &[char]) -> String {
 
 fn random_plan(rng: &mut Rng) -> Plan {
     const NAME: [char; 12] = ['a', 'Z', '0', '-', '.', ' ', '"', '\\', '\n', '\r', '@', 'é'];
-    const WORD: [char; 10] = ['a', 'Z', '9', '$', '_', ' ', '"', ':', '(', 'ß'];
+    const WORD: [char; 10] = ['a', 'Z', '9', '$', '_', ' ', '"', ':', '+', 'ß'];
     let step = |_| {
         let word = |rng: &mut Rng| random_text(rng, &WORD);
         let number = rng.bits() as u32;
-        let spot = match rng.below(3) {
+        let spot = match rng.below(4) {
             0 => Spot::FileLine { file: format!("{}.java", word(rng)), line: number },
             1 => Spot::MethodLine { class: word(rng), method: word(rng), line: number },
+            2 => Spot::ModuleOffset { module: word(rng), offset: u64::from(number) << 20 },
             _ => Spot::MethodPc {
                 class: format!("p.{}", word(rng)),
                 method: word(rng),

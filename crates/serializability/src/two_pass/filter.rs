@@ -54,7 +54,7 @@ impl SccFilter {
         self.admit(thread);
         let state = &mut self.threads[thread.index()];
         match event.op {
-            Op::Begin { label } => {
+            Op::Begin { label, .. } => {
                 state.depth += 1;
                 if state.depth == 1 {
                     let node = self.begin(thread, Code::of_block(label, event.site));

@@ -61,7 +61,7 @@ fn agrees_with_more_threads_than_a_word_has_bits() {
 #[test]
 fn a_dependence_by_program_order_alone() {
     let event = |thread, op| Event::new(ThreadId(thread), op, SiteId::NONE);
-    let begin = Op::Begin { label: LabelId::NONE };
+    let begin = Op::begin(LabelId::NONE);
     let end = Op::End { label: LabelId::NONE };
     let (x, y) = (VarId(0), VarId(1));
     let events = [

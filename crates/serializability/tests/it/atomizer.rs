@@ -17,7 +17,7 @@ fn trace(steps: &[(u32, Op)]) -> Vec<Event> {
 }
 
 fn begin(label: u32) -> Op {
-    Op::Begin { label: LabelId(label) }
+    Op::begin(LabelId(label))
 }
 
 fn end(label: u32) -> Op {

@@ -72,7 +72,7 @@ fn label_each_block(events: &[Event]) -> Vec<Event> {
     let mut events = events.to_vec();
     for (i, event) in events.iter_mut().enumerate() {
         match &mut event.op {
-            Op::Begin { label } => *label = LabelId::from_index(i),
+            Op::Begin { label, .. } => *label = LabelId::from_index(i),
             Op::End { label } => *label = LabelId::NONE,
             _ => {}
         }

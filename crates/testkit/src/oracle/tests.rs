@@ -7,7 +7,7 @@ fn parse(text: &str) -> Vec<Event> {
         let (thread, op) = word.split_once(':').expect("thread:operation");
         let id = |at: usize| u32::from(op.as_bytes()[at] - b'0');
         let op = match op.as_bytes()[0] {
-            b'[' => Op::Begin { label: LabelId::NONE },
+            b'[' => Op::begin(LabelId::NONE),
             b']' => Op::End { label: LabelId::NONE },
             b'r' => Op::read(VarId(id(1))),
             b'w' => Op::write(VarId(id(1))),

@@ -63,7 +63,7 @@ fn operation(instr: Instr, value: u8) -> Op {
         Instr::Write { var, .. } => Op::write(var).with_value(value),
         Instr::Acquire { lock } => Op::acquire(lock),
         Instr::Release { lock } => Op::release(lock),
-        Instr::Begin => Op::Begin { label: LabelId(0) },
+        Instr::Begin => Op::begin(LabelId(0)),
         Instr::End => Op::End { label: LabelId(0) },
         // Never executed as a step of its own.
         Instr::Unless { .. } | Instr::Jump { .. } => Op::Branch { count: 0 },

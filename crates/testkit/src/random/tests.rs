@@ -81,7 +81,7 @@ fn tables_name_every_id() {
             if event.site != SiteId::NONE {
                 assert_eq!(tables.site_text(event.site), event.site.0.to_string());
             }
-            if let Op::Begin { label } = event.op
+            if let Op::Begin { label, .. } = event.op
                 && label != LabelId::NONE
             {
                 assert_eq!(tables.labels.get(label), Some(&*format!("B{}", label.0)));

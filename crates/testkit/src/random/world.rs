@@ -1,7 +1,9 @@
 //! The little world a random trace happens in: threads, locks and a memory that keep each other
 //! to the rules.
 
-use untorn_trace::{Access, Event, Hold, LabelId, LockId, Op, SiteId, ThreadId, Value, VarId};
+use untorn_trace::{
+    Access, CallOutcome, Event, Hold, LabelId, LockId, Op, SiteId, ThreadId, Value, VarId,
+};
 
 use super::{Kinds, Profile, Step};
 use crate::rng::Rng;
@@ -170,7 +172,7 @@ impl Turn<'_> {
         }
         let label = self.label();
         self.me().blocks.push(label);
-        self.emit(Op::Begin { label })
+        self.emit(Op::begin(label))
     }
 
     fn end(&mut self) -> bool {
@@ -366,7 +368,15 @@ impl Turn<'_> {
             }
             _ => {
                 let Some(method) = self.me().calls.pop() else { return false };
-                self.emit_valued(Op::Return { method, known: false, value: Value(0) }, value)
+                self.emit_valued(
+                    Op::Return {
+                        method,
+                        outcome: CallOutcome::Returned,
+                        known: false,
+                        value: Value(0),
+                    },
+                    value,
+                )
             }
         }
     }

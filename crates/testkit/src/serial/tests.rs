@@ -16,7 +16,7 @@ fn w(thread: u32, value: i64) -> Event {
 }
 
 fn begin(thread: u32) -> Event {
-    at(thread, Op::Begin { label: LabelId::NONE })
+    at(thread, Op::begin(LabelId::NONE))
 }
 
 fn end(thread: u32) -> Event {

@@ -76,7 +76,7 @@ impl Machine {
         let label = tables.labels.intern("Main.hold");
         let begin = tables.sites.intern_loc("20");
         let write = tables.sites.intern_loc("21");
-        out.push(Event::new(ThreadId(0), Op::Begin { label }, begin));
+        out.push(Event::new(ThreadId(0), Op::begin(label), begin));
         for i in 0..COMMON {
             out.push(Event::new(ThreadId(0), Op::write(self.common(i)), write));
         }
@@ -164,7 +164,7 @@ impl Machine {
         Some(match act {
             Act::Begin(label) => {
                 self.threads[thread as usize].depth += 1;
-                Op::Begin { label }
+                Op::begin(label)
             }
             Act::End(label) => {
                 self.threads[thread as usize].depth -= 1;

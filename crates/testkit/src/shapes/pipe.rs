@@ -63,7 +63,7 @@ impl Pipe {
         if number >= self.threads {
             out.push(Event::new(thread, Op::End { label: self.label }, self.sites.end));
         }
-        out.push(Event::new(thread, Op::Begin { label: self.label }, self.sites.begin));
+        out.push(Event::new(thread, Op::begin(self.label), self.sites.begin));
         out.push(Event::new(thread, Op::write(self.slot(number)), self.sites.write));
         if number > 0 {
             out.push(Event::new(thread, Op::read(self.slot(number - 1)), self.sites.read));

@@ -2,7 +2,7 @@
 //! here share.
 
 use crate::event::{Event, Op};
-use crate::ids::{LabelId, LockId, SiteId, ThreadId, VarId};
+use crate::ids::{LabelId, LockId, ObjectId, SiteId, ThreadId, VarId};
 use crate::source::{BATCH, TraceError};
 
 /// A batch being filled. Its vector is as long as a full batch until this is dropped, so that an
@@ -81,11 +81,14 @@ pub(super) fn set_target(op: &mut Op, id: u32) {
         | Op::Notify { lock: LockId(target), .. }
         | Op::Fork { child: ThreadId(target) }
         | Op::Join { child: ThreadId(target) }
-        | Op::Begin { label: LabelId(target) }
+        | Op::Begin { label: LabelId(target), .. }
         | Op::End { label: LabelId(target) }
         | Op::Branch { count: target }
         | Op::Call { method: LabelId(target), .. }
         | Op::Return { method: LabelId(target), .. }
-        | Op::Input { source: LabelId(target), .. } => *target = id,
+        | Op::Input { source: LabelId(target), .. }
+        | Op::Argument { method: LabelId(target), .. }
+        | Op::Allocate { object: ObjectId(target), .. }
+        | Op::Deallocate { object: ObjectId(target) } => *target = id,
     }
 }

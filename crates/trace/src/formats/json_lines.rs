@@ -1,9 +1,10 @@
 //! JSON lines: the easy way in and out. One object a line, everything an event can say, specified
 //! in `docs/jsonl.md`.
 //!
-//! **Version rule.** A header line, if there is one, says `"untorn": 1`. A reader refuses other
-//! versions, fields and operations it does not know: what it passed over might change the meaning.
+//! **Version rule.** A header line, if there is one, says `"untorn": 2`. A reader takes that and
+//! version 1, which has fewer fields, and refuses other versions, fields and operations it does not know: what it passed over might change the meaning.
 
+mod facts;
 mod value;
 mod write;
 
@@ -13,16 +14,20 @@ use std::io::Read;
 use serde::{Deserialize, Deserializer};
 
 use crate::event::{Access, Event, Hold, Op, ValueKind};
-use crate::ids::{LabelId, LockId, SiteId, ThreadId, VarId};
+use crate::ids::{LabelId, LockId, ObjectId, SiteId, ThreadId, VarId};
+use crate::recording::RunMeta;
 use crate::source::{Notes, Source, Strictness, TraceError};
-use crate::tables::{RunMeta, Site, Tables, VarFacts};
+use crate::tables::{AddressRange, Tables, VarFacts};
 
+use self::facts::{LabelParts, Place};
 use super::batch::Batch;
 use super::window::{LONGEST_LINE, Window};
 pub use write::Writer;
 
-/// The version of the format, in the header line.
-const VERSION: u64 = 1;
+/// The version of the format that is written, in the header line.
+const VERSION: u64 = 2;
+/// The oldest version that is read: what came later are further fields.
+const OLDEST: u64 = 1;
 
 /// Reads JSON lines.
 #[derive(Debug)]
@@ -180,6 +185,17 @@ struct Fields<'a> {
     source: Option<Cow<'a, str>>,
     count: Option<u32>,
     at: Option<Place<'a>>,
+    outcome: Option<Cow<'a, str>>,
+    number: Option<u8>,
+    object: Option<u32>,
+    role: Option<Cow<'a, str>>,
+    owner: Option<Cow<'a, str>>,
+    member: Option<Cow<'a, str>>,
+    address: Option<u64>,
+    size: Option<u32>,
+    class: Option<Cow<'a, str>>,
+    library: Option<bool>,
+    entry: Option<bool>,
 }
 
 /// `null` is a value, and something else than no field.
@@ -187,46 +203,19 @@ fn even_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<serde_json::Va
     serde_json::Value::deserialize(from).map(Some)
 }
 
-/// A place in the source.
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "expected a text or an object with file, line, method, class, loc")]
-enum Place<'a> {
-    Text(Cow<'a, str>),
-    Parts(PlaceParts<'a>),
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct PlaceParts<'a> {
-    file: Cow<'a, str>,
-    line: u32,
-    method: Cow<'a, str>,
-    class: Cow<'a, str>,
-    loc: Cow<'a, str>,
-}
-
-impl Place<'_> {
-    fn intern(&self, tables: &mut Tables) -> SiteId {
-        match self {
-            Self::Text(text) => tables.sites.intern_loc(text),
-            Self::Parts(parts) => tables.sites.intern(&Site {
-                file: &parts.file,
-                line: parts.line,
-                method: &parts.method,
-                class: &parts.class,
-                loc: &parts.loc,
-            }),
-        }
-    }
-}
-
 /// A line that is known to be good.
 enum Line<'a> {
     Header(Option<RunMeta>),
     Thread(Cow<'a, str>),
-    Var(Cow<'a, str>, VarFacts),
+    Var {
+        name: Cow<'a, str>,
+        facts: VarFacts,
+        member: Option<Cow<'a, str>>,
+        range: Option<AddressRange>,
+    },
+    Member(Cow<'a, str>),
     Lock(Cow<'a, str>),
-    Label(Cow<'a, str>),
+    Label(Cow<'a, str>, Option<LabelParts<'a>>),
     Site(Place<'a>),
     Event {
         thread: Cow<'a, str>,
@@ -234,6 +223,8 @@ enum Line<'a> {
         op: Op,
         /// None where the operation has none, or a label that is not given.
         target: Option<Cow<'a, str>>,
+        /// The lock of a block.
+        lock: Option<Cow<'a, str>>,
         at: Option<Place<'a>>,
     },
 }
@@ -241,8 +232,10 @@ enum Line<'a> {
 impl<'a> Line<'a> {
     fn new(mut fields: Fields<'a>, tables: &mut Tables) -> Result<Self, String> {
         let (line, what) = if let Some(version) = fields.untorn.take() {
-            if version != VERSION {
-                return Err(format!("version {version}, but only version {VERSION} is known"));
+            if !(OLDEST..=VERSION).contains(&version) {
+                return Err(format!(
+                    "version {version}, but only versions {OLDEST} to {VERSION} are known"
+                ));
             }
             (Self::Header(fields.meta.take()), "a header".to_owned())
         } else if let Some(op) = fields.op.take() {
@@ -266,15 +259,31 @@ impl<'a> Line<'a> {
             }
             Self::Thread(name) => drop(tables.threads.intern(&name)),
             Self::Lock(name) => drop(tables.locks.intern(&name)),
-            Self::Label(name) => drop(tables.labels.intern(&name)),
-            Self::Site(place) => drop(place.intern(tables)),
-            Self::Var(name, facts) => {
-                let var = tables.vars.intern(&name);
-                tables.set_var_facts(var, facts);
+            Self::Label(name, parts) => {
+                let label = tables.labels.intern(&name);
+                if let Some(parts) = parts {
+                    let facts = parts.intern(tables);
+                    tables.set_label_facts(label, facts);
+                }
             }
-            Self::Event { thread, mut op, target, at } => {
+            Self::Member(name) => drop(tables.members.intern(&name)),
+            Self::Site(place) => drop(place.intern(tables)),
+            Self::Var { name, mut facts, member, range } => {
+                let var = tables.vars.intern(&name);
+                if let Some(member) = member {
+                    facts.member = tables.members.intern(&member);
+                }
+                tables.set_var_facts(var, facts);
+                if let Some(range) = range {
+                    tables.set_var_range(var, range);
+                }
+            }
+            Self::Event { thread, mut op, target, lock, at } => {
                 let thread = tables.threads.intern(&thread);
                 set_target(&mut op, target.as_deref(), tables);
+                if let (Op::Begin { lock: guard, .. }, Some(lock)) = (&mut op, lock) {
+                    *guard = tables.locks.intern(&lock);
+                }
                 let site = at.map_or(SiteId::NONE, |place| place.intern(tables));
                 return Some(Event::new(thread, op, site));
             }
@@ -294,14 +303,16 @@ fn set_target(op: &mut Op, name: Option<&str>, tables: &mut Tables) {
         | Op::Resume { lock }
         | Op::Notify { lock, .. } => *lock = tables.locks.intern(text),
         Op::Fork { child } | Op::Join { child } => *child = tables.threads.intern(text),
-        Op::Begin { label }
+        Op::Begin { label, .. }
         | Op::End { label }
         | Op::Call { method: label, .. }
         | Op::Return { method: label, .. }
+        | Op::Argument { method: label, .. }
         | Op::Input { source: label, .. } => {
             *label = name.map_or(LabelId::NONE, |name| tables.labels.intern(name));
         }
-        Op::Branch { .. } => {}
+        // Their numbers stand in the line itself.
+        Op::Branch { .. } | Op::Allocate { .. } | Op::Deallocate { .. } => {}
     }
 }
 
@@ -310,30 +321,19 @@ impl<'a> Fields<'a> {
         Ok(if let Some(name) = self.thread.take() {
             (Line::Thread(name), "the definition of a thread".to_owned())
         } else if let Some(name) = self.var.take() {
-            let facts = self.facts(&name, tables)?;
-            (Line::Var(name, facts), "the definition of a variable".to_owned())
+            (self.variable(name, tables)?, "the definition of a variable".to_owned())
+        } else if let Some(name) = self.member.take() {
+            (Line::Member(name), "the definition of a member".to_owned())
         } else if let Some(name) = self.lock.take() {
             (Line::Lock(name), "the definition of a lock".to_owned())
         } else if let Some(name) = self.label.take() {
-            (Line::Label(name), "the definition of a label".to_owned())
+            let parts = LabelParts::take(self);
+            (Line::Label(name, parts), "the definition of a label".to_owned())
         } else if let Some(place) = self.site.take() {
             (Line::Site(place), "the definition of a site".to_owned())
         } else {
             return Err("neither a header nor a definition nor an event: no \"op\"".to_owned());
         })
-    }
-
-    /// What a definition says of a variable; what it does not say stays as it was.
-    fn facts(&mut self, name: &str, tables: &mut Tables) -> Result<VarFacts, String> {
-        let mut facts = facts_of(name, tables);
-        if let Some(kind) = self.kind.take() {
-            facts.kind =
-                value::kind_from_name(&kind).ok_or_else(|| format!("unknown kind {kind:?}"))?;
-        }
-        if let Some(initial) = self.initial.take() {
-            facts.initial = Some(value::read(&initial, facts.kind)?);
-        }
-        Ok(facts)
     }
 
     fn event(&mut self, op: &str, tables: &mut Tables) -> Result<Line<'a>, String> {
@@ -345,13 +345,20 @@ impl<'a> Fields<'a> {
             }
             "fork" => (Op::Fork { child: ThreadId(0) }, Some(needed(self.child.take(), "child")?)),
             "join" => (Op::Join { child: ThreadId(0) }, Some(needed(self.child.take(), "child")?)),
-            "begin" => (Op::Begin { label: LabelId::NONE }, self.label.take()),
+            "begin" => (self.begin()?, self.label.take()),
             "end" => (Op::End { label: LabelId::NONE }, self.label.take()),
             "branch" => (Op::Branch { count: needed(self.count.take(), "count")? }, None),
-            "call" | "return" | "input" => self.label_and_value(op)?,
+            "call" | "return" | "input" | "argument" => self.label_and_value(op)?,
+            "allocate" => (self.allocation()?, None),
+            "deallocate" => {
+                let object = ObjectId(needed(self.object.take(), "object")?);
+                (Op::Deallocate { object }, None)
+            }
             _ => return Err(format!("unknown op {op:?}")),
         };
-        Ok(Line::Event { thread, op, target, at: self.at.take() })
+        // Of operations on locks it has been taken already.
+        let lock = if matches!(op, Op::Begin { .. }) { self.lock.take() } else { None };
+        Ok(Line::Event { thread, op, target, lock, at: self.at.take() })
     }
 
     fn access(&mut self, op: &str, tables: &mut Tables) -> Result<Target<'a>, String> {
@@ -362,7 +369,7 @@ impl<'a> Fields<'a> {
             Some("update") => Access::Update,
             Some(other) => return Err(format!("unknown access {other:?}")),
         };
-        let kind = facts_of(&name, tables).kind;
+        let kind = facts::of(&name, tables).values;
         let value = self.value.take().map(|value| value::read(&value, kind)).transpose()?;
         let (known, value) = (value.is_some(), value.unwrap_or_default());
         let var = VarId(0);
@@ -402,7 +409,14 @@ impl<'a> Fields<'a> {
         let (known, value) = (value.is_some(), value.unwrap_or_default());
         Ok(match op {
             "call" => (Op::Call { method: LabelId::NONE, known, value }, self.method.take()),
-            "return" => (Op::Return { method: LabelId::NONE, known, value }, self.method.take()),
+            "return" => {
+                let outcome = self.outcome()?;
+                (Op::Return { method: LabelId::NONE, outcome, known, value }, self.method.take())
+            }
+            "argument" => {
+                let number = needed(self.number.take(), "number")?;
+                (Op::Argument { method: LabelId::NONE, number, known, value }, self.method.take())
+            }
             _ => (Op::Input { source: LabelId::NONE, known, value }, self.source.take()),
         })
     }
@@ -428,6 +442,17 @@ impl<'a> Fields<'a> {
             ("source", self.source.is_some()),
             ("count", self.count.is_some()),
             ("at", self.at.is_some()),
+            ("outcome", self.outcome.is_some()),
+            ("number", self.number.is_some()),
+            ("object", self.object.is_some()),
+            ("role", self.role.is_some()),
+            ("owner", self.owner.is_some()),
+            ("member", self.member.is_some()),
+            ("address", self.address.is_some()),
+            ("size", self.size.is_some()),
+            ("class", self.class.is_some()),
+            ("library", self.library.is_some()),
+            ("entry", self.entry.is_some()),
         ];
         fields.iter().find(|(_, there)| *there).map(|(name, _)| *name)
     }
@@ -438,8 +463,4 @@ type Target<'a> = (Op, Option<Cow<'a, str>>);
 
 fn needed<T>(field: Option<T>, name: &str) -> Result<T, String> {
     field.ok_or_else(|| format!("field {name:?} is missing"))
-}
-
-fn facts_of(var: &str, tables: &mut Tables) -> VarFacts {
-    tables.vars.find(var).map_or_else(VarFacts::default, |var| tables.var_facts(var))
 }

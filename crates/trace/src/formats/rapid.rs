@@ -277,7 +277,7 @@ impl Names {
             LineOp::Request(lock) => Op::Request { lock: tables.locks.intern(lock) },
             LineOp::Fork(child) => Op::Fork { child: tables.threads.intern(child) },
             LineOp::Join(child) => Op::Join { child: tables.threads.intern(child) },
-            LineOp::Begin(name) => Op::Begin { label: label(name) },
+            LineOp::Begin(name) => Op::begin(label(name)),
             LineOp::End(name) => Op::End { label: label(name) },
         };
         Event::new(thread, op, self.site(line.loc))

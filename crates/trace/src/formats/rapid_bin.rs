@@ -248,7 +248,7 @@ static OPS: [(Kind, Op); 16] = {
     ops[3] = (Kind::Var, Op::write(VarId(0)));
     ops[4] = (Kind::Thread, Op::Fork { child: ThreadId(0) });
     ops[5] = (Kind::Thread, Op::Join { child: ThreadId(0) });
-    ops[6] = (Kind::Nothing, Op::Begin { label: LabelId::NONE });
+    ops[6] = (Kind::Nothing, Op::begin(LabelId::NONE));
     ops[7] = (Kind::Nothing, Op::End { label: LabelId::NONE });
     ops[8] = (Kind::Lock, Op::Request { lock: LockId(0) });
     ops

@@ -1,108 +1,13 @@
 //! JSON lines: everything an event can say comes back to the bit; everything else is refused in
 //! words.
 
+use crate::common::anything::random_trace;
 use crate::common::{Outcome, Pieces, assert_same, drain, mutate};
 use untorn_testkit::Rng;
 use untorn_trace::formats::json_lines::{Reader, Writer};
 use untorn_trace::{
-    Access, Event, Hold, LabelId, LockId, Op, RunMeta, Sink, Site, SiteId, Strictness, Tables,
-    ThreadId, Trace, Value, ValueKind, VarFacts, VarId,
+    Event, Op, Sink, SiteId, Strictness, Tables, Trace, Value, ValueKind, VarFacts,
 };
-
-const KINDS: [ValueKind; 6] = [
-    ValueKind::Int,
-    ValueKind::Bool,
-    ValueKind::Char,
-    ValueKind::Float,
-    ValueKind::Double,
-    ValueKind::Ref,
-];
-
-fn random_value(rng: &mut Rng) -> Value {
-    let bits = rng.bits();
-    Value(match rng.below(10) {
-        0 => 0,
-        1 => 1,
-        2 => u64::from(rng.below(0x11_0000)),
-        3 => f64::NAN.to_bits(),
-        4 => [f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.1][rng.below(4) as usize].to_bits(),
-        5 => u64::from([f32::NAN, f32::INFINITY, -0.0, 0.1][rng.below(4) as usize].to_bits()),
-        6 => bits >> 32,
-        7 => Value::int(-(i64::from(rng.below(1000)))).0,
-        _ => bits,
-    })
-}
-
-fn random_tables(rng: &mut Rng) -> Tables {
-    let mut tables = Tables::default();
-    for i in 0..6 {
-        tables.threads.intern(&format!("thread \"{i}\""));
-        tables.locks.intern(&format!("lock\n{i}"));
-        tables.labels.intern(&format!("A.m{i}(int)"));
-        let var = tables.vars.intern(&format!("näme {i}"));
-        if rng.below(3) > 0 {
-            let initial = (rng.below(2) == 0).then(|| random_value(rng));
-            tables.set_var_facts(var, VarFacts { kind: rng.pick(&KINDS), initial });
-        }
-    }
-    let texts = ["", "A.java", "a:b:7", "7"];
-    for _ in 0..6 {
-        let [file, method, class, loc] = [0; 4].map(|_| rng.pick(&texts));
-        tables.sites.intern(&Site { file, line: rng.below(3), method, class, loc });
-    }
-    tables.sites.intern_loc("A.java:12");
-    tables.sites.intern_loc("345");
-    tables.sites.intern_loc("a:07");
-    if rng.below(2) == 0 {
-        tables.meta = RunMeta {
-            command: vec!["java".into(), "A \"b\"".into()],
-            seed: Some(rng.bits()),
-            front_end: "generate".into(),
-            other: [("jvm".to_owned(), serde_json::json!({"version": [1, 2.5]}))].into(),
-        };
-    }
-    tables
-}
-
-fn random_op(rng: &mut Rng) -> Op {
-    let id = rng.below(6);
-    let (var, lock, child) = (VarId(id), LockId(id), ThreadId(id));
-    let label = if rng.below(4) == 0 { LabelId::NONE } else { LabelId(id) };
-    let access = rng.pick(&[Access::Plain, Access::Volatile, Access::Update]);
-    let hold = rng.pick(&[Hold::Exclusive, Hold::Shared]);
-    let (known, value) = (false, Value(0));
-    let op = match rng.below(17) {
-        0 => Op::Read { var, access, known, value },
-        1 => Op::Write { var, access, known, value },
-        2 => Op::Acquire { lock, hold },
-        3 => Op::Release { lock, hold },
-        4 => Op::Request { lock },
-        5 => Op::Wait { lock },
-        6 => Op::Resume { lock },
-        7 => Op::Notify { lock, all: false },
-        8 => Op::Notify { lock, all: true },
-        9 => Op::Fork { child },
-        10 => Op::Join { child },
-        11 => Op::Begin { label },
-        12 => Op::End { label },
-        13 => Op::Branch { count: rng.bits() as u32 },
-        14 => Op::Call { method: label, known, value },
-        15 => Op::Return { method: label, known, value },
-        _ => Op::Input { source: label, known, value },
-    };
-    if rng.below(4) > 0 { op.with_value(random_value(rng)) } else { op }
-}
-
-fn random_trace(rng: &mut Rng) -> Trace {
-    let tables = random_tables(rng);
-    let mut event = || {
-        let site = rng.below(tables.sites.len() as u32 + 1);
-        let site = if site as usize == tables.sites.len() { SiteId::NONE } else { SiteId(site) };
-        Event::new(ThreadId(rng.below(6)), random_op(rng), site)
-    };
-    let events = (0..40).map(|_| event()).collect();
-    Trace { tables, events }
-}
 
 fn written(trace: &Trace) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -147,13 +52,13 @@ fn a_small_trace_is_small_to_write() {
     let mut tables = Tables::default();
     let alice = tables.threads.intern("Alice");
     let var = tables.vars.intern("balance");
-    tables.set_var_facts(var, VarFacts { kind: ValueKind::Int, initial: Some(Value(10)) });
+    tables.set_var_facts(var, VarFacts::new(ValueKind::Int, Some(Value(10))));
     let label = tables.labels.intern("withdraw");
     let site = tables.sites.intern_loc("Account.java:14");
-    let ops = [Op::Begin { label }, Op::read(var).with_value(Value(10)), Op::End { label }];
+    let ops = [Op::begin(label), Op::read(var).with_value(Value(10)), Op::End { label }];
     let events = ops.map(|op| Event::new(alice, op, site)).to_vec();
     let expected = [
-        r#"{"untorn":1}"#,
+        r#"{"untorn":2}"#,
         r#"{"at":"Account.java:14","label":"withdraw","op":"begin","t":"Alice"}"#,
         r#"{"initial":10,"kind":"int","var":"balance"}"#,
         r#"{"at":"Account.java:14","op":"read","t":"Alice","value":10,"var":"balance"}"#,
@@ -184,7 +89,7 @@ fn values_are_written_as_a_person_would() {
         let mut tables = Tables::default();
         let thread = tables.threads.intern("T");
         let var = tables.vars.intern("x");
-        tables.set_var_facts(var, VarFacts { kind, initial: None });
+        tables.set_var_facts(var, VarFacts::new(kind, None));
         let event = Event::new(thread, Op::write(var).with_value(value), SiteId::NONE);
         let text = written(&Trace { tables, events: vec![event] });
         let text = String::from_utf8_lossy(&text);
@@ -223,7 +128,7 @@ fn errors_say_what_is_wrong() {
             r#"{"t":"T","op":"fork","child":"U","lock":"l"}"#,
             r#"line 1: field "lock" does not belong to op "fork""#,
         ),
-        (r#"{"untorn":2}"#, "line 1: version 2, but only version 1 is known"),
+        (r#"{"untorn":3}"#, "line 1: version 3, but only versions 1 to 2 are known"),
         (r#"{"var":"x","kind":"long"}"#, r#"line 1: unknown kind "long""#),
         (r#"{"t":"T"}"#, r#"line 1: neither a header nor a definition nor an event: no "op""#),
         (

@@ -29,7 +29,7 @@ fn named(outcome: &Outcome) -> Vec<String> {
             Op::Request { lock: id } => LineOp::Request(lock(id)),
             Op::Fork { child } => LineOp::Fork(thread(child)),
             Op::Join { child } => LineOp::Join(thread(child)),
-            Op::Begin { label: id } => LineOp::Begin(label(id)),
+            Op::Begin { label: id, .. } => LineOp::Begin(label(id)),
             Op::End { label: id } => LineOp::End(label(id)),
             op => panic!("{op:?} from STD"),
         };
@@ -291,9 +291,14 @@ fn what_std_cannot_say_is_counted() {
         Op::Notify { lock, all: true },
         Op::Branch { count: 3 },
         Op::Call { method: label, known: true, value: Value(1) },
-        Op::Return { method: label, known: false, value: Value(0) },
+        Op::Return {
+            method: label,
+            outcome: untorn_trace::CallOutcome::Returned,
+            known: false,
+            value: Value(0),
+        },
         Op::Input { source: label, known: false, value: Value(0) },
-        Op::Begin { label },
+        Op::begin(label),
         Op::End { label: LabelId::NONE },
     ]);
     let events = ops.map(|op| Event::new(thread, op, site)).collect();
@@ -322,6 +327,7 @@ fn what_std_cannot_say_is_counted() {
         notifications: 1,
         branches: 1,
         calls: 2,
+        allocations: 0,
         inputs: 1,
         names: 3,
     };

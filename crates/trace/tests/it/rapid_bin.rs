@@ -57,7 +57,7 @@ fn every_operation_is_read() {
     let child = tables.threads.clone().find("T998").expect("named");
     let [first, last] = ["T0", "T999"].map(|t| tables.threads.clone().find(t).expect("named"));
     let ops = [
-        (first, Op::Begin { label: LabelId::NONE }, "1"),
+        (first, Op::begin(LabelId::NONE), "1"),
         (first, Op::Request { lock }, "2"),
         (first, Op::acquire(lock), "3"),
         (first, Op::read(seven), "4"),

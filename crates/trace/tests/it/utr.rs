@@ -1,11 +1,12 @@
 //! `.utr`: what goes in comes out; a cut file reads to its last whole section; a flipped bit is
 //! never another trace.
 
+use crate::common::{self, anything};
 use untorn_testkit::{Knobs, Rng, TraceGen, name_tables};
 use untorn_trace::formats::utr::{Compression, Reader, Writer};
 use untorn_trace::{
-    Event, Notes, RunMeta, Site, SiteId, Source, Strictness, Tables, Trace, TraceError, Value,
-    ValueKind, VarFacts, VarId,
+    CodePosition, Event, Notes, RunMeta, Site, SiteId, Source, Strictness, Tables, Trace,
+    TraceError, Value, ValueKind, VarFacts, VarId,
 };
 
 /// A random trace with everything that tables can say.
@@ -19,7 +20,8 @@ fn random_trace(knobs: Knobs, seed: u64) -> Trace {
             line,
             method: "withdraw",
             class: "bank.Account",
-            loc: "",
+            position: CodePosition::Bytecode { descriptor: "(I)V", offset: Some(line) },
+            ..Site::default()
         });
         if let Some(event) = events.get_mut(i) {
             event.site = SiteId(rng.below(3));
@@ -28,7 +30,7 @@ fn random_trace(knobs: Knobs, seed: u64) -> Trace {
     for var in 0..tables.vars.len() {
         let initial = (rng.below(2) == 0).then(|| Value(rng.bits()));
         let kind = if rng.below(2) == 0 { ValueKind::Double } else { ValueKind::Ref };
-        tables.set_var_facts(VarId::from_index(var), VarFacts { kind, initial });
+        tables.set_var_facts(VarId::from_index(var), VarFacts::new(kind, initial));
     }
     tables.meta = RunMeta {
         command: vec!["java".into(), "Bank".into()],
@@ -84,6 +86,17 @@ fn what_goes_in_comes_out() {
                 Reader::stream(Box::new(std::io::Cursor::new(bytes)), Strictness::Strict);
             assert_same(&Trace::read(&mut stream).expect("the same from a stream"), &trace);
         }
+    }
+}
+
+/// Whether the trace makes sense or not.
+#[test]
+fn everything_that_a_trace_can_say_comes_out() {
+    let mut rng = Rng::new(7);
+    for _ in 0..3000 {
+        let trace = anything::random_trace(&mut rng);
+        let (found, _) = decode(&encode(&trace, Compression::None), Strictness::Strict);
+        common::assert_same(&found.expect("our own file"), &trace);
     }
 }
 
@@ -275,7 +288,7 @@ fn errors_say_what_and_where() {
     newer[8] = 9;
     let sum = crc32c::crc32c(&newer[..12]);
     newer[12..16].copy_from_slice(&sum.to_le_bytes());
-    assert!(error(&newer).contains("format version 9, this program reads version 2"));
+    assert!(error(&newer).contains("format version 9, this program reads version 3"));
     let trailing = [&bytes[..], b"x"].concat();
     assert!(error(&trailing).contains("bytes behind the end marker"));
 }

@@ -83,6 +83,7 @@ fn compositions(finding: &Finding) -> impl Iterator<Item = Composition> {
         let call = |index: usize| ComposedCall {
             pc: calls[index].pc,
             api: calls[index].api.clone(),
+            class: calls[index].class.clone(),
             result: ResultKind::of(&calls[index].descriptor),
         };
         Composition {

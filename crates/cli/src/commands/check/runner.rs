@@ -6,12 +6,12 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use serde_json::Value;
-use untorn_explore::{Ended, Followed, How, Ran, Runner, RunnerError};
+use untorn_explore::{Ended, Ran, Runner, RunnerError};
 use untorn_jvm::config::Config;
 use untorn_jvm::launch::{Launch, Start};
 use untorn_jvm::{DEADLOCK_EXIT, NO_TEST_EXIT, SCHEDULE};
-use untorn_schedule::Schedule;
+use untorn_schedule::{RunSpec, Schedule};
+use untorn_trace::RecordingSummary;
 use untorn_trace::formats::utr;
 
 use super::config::Check;
@@ -52,17 +52,17 @@ impl JvmRunner {
 }
 
 impl Runner for JvmRunner {
-    fn run(&mut self, how: &How, trace: &Path) -> Result<Ran, RunnerError> {
-        self.workers[0].run(how, trace)
+    fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<Ran, RunnerError> {
+        self.workers[0].run(spec, trace)
     }
 
-    fn run_all(&mut self, calls: &[(How, PathBuf)]) -> Vec<Result<Ran, RunnerError>> {
+    fn run_all(&mut self, calls: &[(RunSpec, PathBuf)]) -> Vec<Result<Ran, RunnerError>> {
         let mut out = Vec::with_capacity(calls.len());
         for round in calls.chunks(self.workers.len()) {
             let workers = self.workers.iter_mut().zip(round);
             let results: Vec<_> = std::thread::scope(|scope| {
                 let handles: Vec<_> = workers
-                    .map(|(worker, (how, trace))| scope.spawn(|| worker.run(how, trace)))
+                    .map(|(worker, (spec, trace))| scope.spawn(|| worker.run(spec, trace)))
                     .collect();
                 let lost = |_| Err(RunnerError("the thread that ran the program died".to_owned()));
                 handles.into_iter().map(|handle| handle.join().unwrap_or_else(lost)).collect()
@@ -91,11 +91,7 @@ impl Worker {
         let launch = Launch::prepare().map_err(|error| refused(&error))?;
         let record = Record {
             out: PathBuf::new(),
-            policy: "run-to-block".to_owned(),
-            seed: 0,
-            quantum: 1_000_000,
-            plan: None,
-            marks: None,
+            spec: RunSpec::default(),
             scope: check.scope.clone(),
             patience_ms: 200,
             // Several on one processor would be slower than none at all.
@@ -194,8 +190,8 @@ impl Worker {
     ) -> Result<Ran, Failure> {
         let said = last_meta(trace)
             .map_err(|error| Failure::run(format!("the trace cannot be read: {error}")))?;
-        let get = |name: &str| said.meta.other.get(name).and_then(Value::as_u64).unwrap_or(0);
-        if get("application_classes") == 0 && said.cut.is_none() {
+        let summary = said.meta.summary.unwrap_or_default();
+        if summary.coverage.application_classes == 0 && said.cut.is_none() {
             let output = String::from_utf8_lossy(&stderr);
             return Err(Failure::run(
                 "nothing of the application was recorded, so nothing was checked",
@@ -205,17 +201,8 @@ impl Worker {
                 "check the command; `--instrument` adds classes, `--exclude` may have hidden them",
             ));
         }
-        let followed = (get("of") > 0).then(|| Followed {
-            steps: get("followed"),
-            of: get("of"),
-            released: said
-                .meta
-                .other
-                .get("plan_released")
-                .and_then(Value::as_str)
-                .map(str::to_owned),
-        });
-        let (preemptions, unseen) = (preemptions(trace), unseen(&said.meta.other));
+        let (preemptions, unseen) = (preemptions(trace), unseen(&summary));
+        let followed = summary.followed;
         Ok(Ran { ended, stdout, stderr, followed, preemptions, unseen })
     }
 
@@ -267,43 +254,26 @@ fn preemptions(trace: &Path) -> Option<u64> {
 }
 
 /// What was not recorded and cannot be found torn.
-pub fn unseen(other: &std::collections::BTreeMap<String, Value>) -> Vec<String> {
-    let skipped = other.get("skipped").and_then(Value::as_array).into_iter().flatten();
-    let mut out: Vec<String> =
-        skipped.filter_map(|line| Some(format!("not instrumented: {}", line.as_str()?))).collect();
-    let used = other.get("unseen").and_then(Value::as_array).into_iter().flatten();
-    out.extend(used.filter_map(|line| Some(format!("used, but not seen: {}", line.as_str()?))));
-    let count = |name: &str| other.get(name).and_then(Value::as_u64).unwrap_or(0);
-    if count("uncontrolled_threads") > 0 {
+pub fn unseen(summary: &RecordingSummary) -> Vec<String> {
+    let coverage = &summary.coverage;
+    let skipped = coverage.skipped.iter().map(|line| format!("not instrumented: {line}"));
+    let used = coverage.unseen.iter().map(|line| format!("used, but not seen: {line}"));
+    let mut out: Vec<String> = skipped.chain(used).collect();
+    if summary.uncontrolled_threads > 0 {
         out.push("threads that the JVM itself started ran without control".to_owned());
     }
-    if count("virtual_threads_unseen") > 0 {
+    if summary.virtual_threads_unseen > 0 {
         out.push("virtual threads ran without control".to_owned());
     }
     out
 }
 
 impl Worker {
-    fn run(&mut self, how: &How, trace: &Path) -> Result<Ran, RunnerError> {
-        match how {
-            How::Policy { name, seed, quantum } => {
-                self.record.policy.clone_from(name);
-                (self.record.seed, self.record.quantum) = (*seed, *quantum);
-                (self.record.plan, self.record.marks) = (None, None);
-            }
-            How::Marked { name, seed, marks } => {
-                self.record.policy.clone_from(name);
-                (self.record.seed, self.record.quantum) = (*seed, 1_000_000);
-                (self.record.plan, self.record.marks) = (None, Some(marks.to_string()));
-            }
-            How::Plan(plan) => {
-                "run-to-block".clone_into(&mut self.record.policy);
-                (self.record.seed, self.record.quantum) = (0, 1_000_000);
-                let text = plan.to_string();
-                // For who wants to see what was tried; the run does not depend on it.
-                let _ = std::fs::write(trace.with_file_name("plan.txt"), &text);
-                (self.record.plan, self.record.marks) = (Some(text), None);
-            }
+    fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<Ran, RunnerError> {
+        self.record.spec.clone_from(spec);
+        if let Some(plan) = spec.control.as_plan() {
+            // For who wants to see what was tried; the run does not depend on it.
+            let _ = std::fs::write(trace.with_file_name("plan.txt"), plan.to_string());
         }
         self.run_once(trace).map_err(|failure| {
             let error = RunnerError(failure.to_string());

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use untorn_explore::{How, News, Outcome, Unsearched};
+use untorn_explore::{News, Outcome, Unsearched};
 use untorn_findings::check::{FindingBuilder, unsearched, why_unreached};
 use untorn_findings::sources::Library;
 use untorn_report::model::Finding;
 use untorn_report::terminal;
 use untorn_report::text::plain;
 use untorn_report::words::{count, number};
+use untorn_schedule::RunControl;
 
 use super::config::Check;
 use crate::console::{Console, StatusLine, Volume};
@@ -46,11 +47,11 @@ impl Storyteller<'_> {
                 if self.check.volume != Volume::Verbose {
                     return Ok(());
                 }
-                let how = match &run.how {
-                    How::Policy { name, seed, .. } | How::Marked { name, seed, .. } => {
-                        format!("{name}, seed {seed}")
+                let spec = match &run.spec.control {
+                    RunControl::Policy(policy) | RunControl::Marks { policy, .. } => {
+                        format!("{policy}, seed {}", run.spec.seed)
                     }
-                    How::Plan(plan) => {
+                    RunControl::Plan { plan, .. } => {
                         let followed = run.ran.followed.clone().unwrap_or_default();
                         let why =
                             followed.released.map(|why| format!(": {why}")).unwrap_or_default();
@@ -59,7 +60,7 @@ impl Storyteller<'_> {
                 };
                 self.line.clear();
                 console.say(&format!(
-                    "run {}: {} of {}, {} new; {how}\n",
+                    "run {}: {} of {}, {} new; {spec}\n",
                     run.number,
                     count(run.history.len() as u64, "event"),
                     count(run.history.thread_count() as u64, "thread"),

@@ -1,6 +1,7 @@
 //! The ways to look for violations, by name.
 
-use untorn_explore::{Judge, Planning, Strategy, Undirected};
+use untorn_explore::{Judge, Planning, Strategy};
+use untorn_schedule::PolicyKind;
 
 use super::args::StrategyName;
 use crate::exit::{Failure, Result};
@@ -25,15 +26,15 @@ pub fn word(name: StrategyName) -> &'static str {
 pub fn strategy(name: StrategyName) -> Strategy {
     let undirected = |policy, judge| Strategy::Undirected { policies: vec![policy], judge };
     match name {
-        StrategyName::Random => undirected(Undirected::Random, Judge::Instances),
-        StrategyName::Pct => undirected(Undirected::Pct, Judge::Instances),
-        StrategyName::Pos => undirected(Undirected::Pos, Judge::Instances),
-        StrategyName::Atomfuzzer => undirected(Undirected::AtomFuzzer, Judge::Instances),
-        StrategyName::Adversarial => undirected(Undirected::Adversarial, Judge::Instances),
+        StrategyName::Random => undirected(PolicyKind::Random, Judge::Instances),
+        StrategyName::Pct => undirected(PolicyKind::PCT, Judge::Instances),
+        StrategyName::Pos => undirected(PolicyKind::Pos, Judge::Instances),
+        StrategyName::Atomfuzzer => undirected(PolicyKind::AtomFuzzer, Judge::Instances),
+        StrategyName::Adversarial => undirected(PolicyKind::Adversarial, Judge::Instances),
         StrategyName::Penelope => Strategy::PlansOnce(Planning::Locks),
         StrategyName::Planning => Strategy::PlansOnce(Planning::Precise),
-        StrategyName::Velodrome => undirected(Undirected::Random, Judge::Velodrome),
-        StrategyName::Doublechecker => undirected(Undirected::Random, Judge::TwoPass),
+        StrategyName::Velodrome => undirected(PolicyKind::Random, Judge::Velodrome),
+        StrategyName::Doublechecker => undirected(PolicyKind::Random, Judge::TwoPass),
         StrategyName::Atomchase => Strategy::Loop,
     }
 }

@@ -6,11 +6,11 @@ pub mod config;
 use std::fmt::Write;
 use std::path::Path;
 
-use serde_json::Value;
 use untorn_jvm::config::{Config, ScopeConfig};
 use untorn_jvm::java_home::release_of;
 use untorn_jvm::launch::{Launch, Start, find_program};
 use untorn_report::words::count;
+use untorn_schedule::RunSpec;
 
 use crate::commands::check::runner::unseen;
 use crate::commands::record::agent_config;
@@ -27,11 +27,7 @@ pub fn run(doctor: &Doctor) -> Result<Exit> {
     let out = launch.write("doctor.utr", &[]).map_err(|error| run::refused(&error))?;
     let record = Record {
         out,
-        policy: "run-to-block".to_owned(),
-        seed: 0,
-        quantum: 1_000_000,
-        plan: None,
-        marks: None,
+        spec: RunSpec::default(),
         scope: ScopeConfig::default(),
         patience_ms: 200,
         pin: true,
@@ -53,7 +49,7 @@ pub fn run(doctor: &Doctor) -> Result<Exit> {
 }
 
 fn tell(start: &Start<'_>, meta: &LastMeta, done: &Run) -> String {
-    let get = |name: &str| meta.meta.other.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let summary = meta.meta.summary.clone().unwrap_or_default();
     let mut out = String::new();
     let mut line = |head: &str, text: String| {
         let _ = writeln!(out, "{head:<9}{text}");
@@ -65,17 +61,18 @@ fn tell(start: &Start<'_>, meta: &LastMeta, done: &Run) -> String {
     line("agent", done.fault.clone().unwrap_or_else(|| "attached".to_owned()));
     line("program", format!("ended with {}", run::describe(done.ended)));
     line("seen", format!("{} of {}", count(meta.events, "event"), count(meta.threads, "thread")));
-    let (methods, classes) = (get("application_methods"), get("application_classes"));
+    let (methods, classes) =
+        (summary.coverage.application_methods, summary.coverage.application_classes);
     let own = format!("{} in {}", count(methods, "method"), count(classes, "class"));
-    line("", format!("{own} of the application, {} of the JDK", get("library_classes")));
-    let mut hidden = unseen(&meta.meta.other);
-    for (name, what) in [
-        ("stolen", "threads blocked where nobody sees it (files, sockets)"),
-        ("contended", "threads blocked on monitors of code that is not recorded"),
-        ("elements_left_out", "elements of large copied arrays"),
+    line("", format!("{own} of the application, {} of the JDK", summary.coverage.library_classes));
+    let mut hidden = unseen(&summary);
+    for (often, what) in [
+        (summary.stolen, "threads blocked where nobody sees it (files, sockets)"),
+        (summary.contended, "threads blocked on monitors of code that is not recorded"),
+        (summary.elements_left_out, "elements of large copied arrays"),
     ] {
-        if get(name) > 0 {
-            hidden.push(format!("{what}: {}", get(name)));
+        if often > 0 {
+            hidden.push(format!("{what}: {often}"));
         }
     }
     hidden.extend(done.notes.iter().cloned());

@@ -250,7 +250,7 @@ pub fn checked_plans(
     tables: &Tables,
 ) -> Result<Vec<Plan>> {
     let history = setting.facts.history;
-    let initial = |var: VarId| tables.var_facts(var).initial;
+    let initial = |var: VarId| tables.var_facts(var).initial();
     let mut plans = Vec::with_capacity(chosen.len());
     for Chosen { goal, draft, sure, .. } in chosen {
         let plan = draft.plan(history);

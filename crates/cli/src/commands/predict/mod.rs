@@ -94,7 +94,7 @@ fn subjects(facts: &Facts<'_>, config: &Predict, tables: &Tables) -> (Found, Vec
             return (Found::default(), subjects, all);
         }
     };
-    let objects = if patterns.is_empty() { Objects::by_name(tables) } else { Objects::default() };
+    let objects = if patterns.is_empty() { Objects::of_trace(tables) } else { Objects::default() };
     let mut found = candidates::find_in(facts, config.sources, Limits::default(), &objects);
     // Declared blocks were chosen while reading.
     let filter = BlockFilter::new(&config.blocks.atomic, &config.blocks.not_atomic);
@@ -115,9 +115,9 @@ fn subjects(facts: &Facts<'_>, config: &Predict, tables: &Tables) -> (Found, Vec
 /// what is an element of an array was found by an index.
 fn knowledge(history: &History, tables: &Tables) -> Knowledge {
     let vars = || (0..history.var_count()).map(VarId::from_index);
-    let is_element = |var: VarId| tables.vars.get(var).is_some_and(|name| name.ends_with(']'));
+    let is_element = |var: VarId| tables.is_element(var);
     Knowledge {
-        steers: vars().map(|var| tables.var_facts(var).kind == ValueKind::Ref).collect(),
+        steers: vars().map(|var| tables.var_facts(var).values == ValueKind::Ref).collect(),
         elements: vars().map(is_element).collect(),
         ..Knowledge::of(history)
     }

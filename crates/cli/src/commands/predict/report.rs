@@ -121,7 +121,7 @@ impl Prediction {
         let event = |at: At| {
             let event = history.event(at);
             let kind = match event.op {
-                Op::Read { var, .. } | Op::Write { var, .. } => tables.var_facts(var).kind,
+                Op::Read { var, .. } | Op::Write { var, .. } => tables.var_facts(var).values,
                 _ => ValueKind::default(),
             };
             json!({

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use untorn_jvm::config::ScopeConfig;
+use untorn_schedule::{Marks, Plan, PolicyKind, RunControl, RunSpec};
 
 use super::args::{PolicyName, RecordArgs};
 use crate::config::scope;
@@ -13,13 +14,7 @@ use crate::program::Program;
 #[derive(Debug)]
 pub struct Record {
     pub out: PathBuf,
-    pub policy: String,
-    pub seed: u64,
-    pub quantum: u64,
-    /// The text of a plan that was found to be one.
-    pub plan: Option<String>,
-    /// Where a policy that holds threads is to hold them, as text.
-    pub marks: Option<String>,
+    pub spec: RunSpec,
     pub scope: ScopeConfig,
     pub patience_ms: u64,
     pub pin: bool,
@@ -34,21 +29,24 @@ impl Record {
             return Err(Failure::input("--quantum 0 would let no thread run"));
         }
         let policy = match args.policy {
-            PolicyName::RunToBlock => "run-to-block",
-            PolicyName::Random => "random",
-            PolicyName::Pct => "pct",
-            PolicyName::Pos => "pos",
-            PolicyName::Atomfuzzer => "atomfuzzer",
-            PolicyName::Adversarial => "adversarial",
+            PolicyName::RunToBlock => PolicyKind::RunToBlock,
+            PolicyName::Random => PolicyKind::Random,
+            PolicyName::Pct => PolicyKind::PCT,
+            PolicyName::Pos => PolicyKind::Pos,
+            PolicyName::Atomfuzzer => PolicyKind::AtomFuzzer,
+            PolicyName::Adversarial => PolicyKind::Adversarial,
         };
         let marks = marks(args.policy, args.marks.as_deref())?;
+        let plan = args.plan.as_deref().map(read_plan).transpose()?;
+        let control = match (plan, marks) {
+            // While a plan is followed, nobody asks the policy.
+            (Some(plan), _) => RunControl::Plan { plan, policy },
+            (None, Some(marks)) => RunControl::Marks { policy, marks },
+            (None, None) => RunControl::Policy(policy),
+        };
         Ok(Self {
             out: args.output,
-            policy: policy.to_owned(),
-            seed: args.seed,
-            quantum: args.quantum,
-            plan: args.plan.as_deref().map(read_plan).transpose()?,
-            marks,
+            spec: RunSpec { control, seed: args.seed, quantum: args.quantum },
             scope: scope(args.scope),
             patience_ms: args.patience,
             pin: !args.no_pin,
@@ -59,7 +57,7 @@ impl Record {
 }
 
 /// Where the policy is to hold threads, judging by an earlier trace.
-fn marks(policy: PolicyName, trace: Option<&Path>) -> Result<Option<String>> {
+fn marks(policy: PolicyName, trace: Option<&Path>) -> Result<Option<Marks>> {
     let find = match policy {
         PolicyName::Atomfuzzer => untorn_explore::marks::second_acquisitions,
         PolicyName::Adversarial => untorn_explore::marks::suspicious,
@@ -80,16 +78,16 @@ fn marks(policy: PolicyName, trace: Option<&Path>) -> Result<Option<String>> {
             trace.display()
         )));
     }
-    Ok(Some(marks.to_string()))
+    Ok(Some(marks))
 }
 
-fn read_plan(path: &Path) -> Result<String> {
+fn read_plan(path: &Path) -> Result<Plan> {
     let fail = |error: String| Failure::input(format!("{}: {error}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
-    let plan: untorn_schedule::Plan =
+    let plan: Plan =
         text.parse().map_err(|error: untorn_schedule::PlanError| fail(error.to_string()))?;
     if plan.steps.is_empty() {
         return Err(fail("the plan has no steps".to_owned()));
     }
-    Ok(text)
+    Ok(plan)
 }

@@ -6,11 +6,13 @@ pub mod config;
 use std::fmt::Write;
 use std::path::Path;
 
-use serde_json::{Value, json};
-use untorn_jvm::config::{Config, ScopeConfig};
+use serde_json::json;
+use untorn_jvm::config::{Config, JvmSetup};
+use untorn_jvm::jvm_selection::JvmSelector;
 use untorn_jvm::launch::Launch;
 use untorn_report::words::count;
-use untorn_trace::tables::RunMeta;
+use untorn_schedule::RunSpec;
+use untorn_trace::{Followed, RunMeta, RunSetup};
 
 use crate::console;
 use crate::exit::{Failure, Result};
@@ -54,83 +56,53 @@ fn check_writable(path: &Path) -> Result<()> {
 
 /// What the agent is told; all of it that a replay needs is kept in the trace.
 pub fn agent_config(record: &Record, surroundings: &Surroundings, launch: &Launch) -> Config {
-    let mut meta = RunMeta {
+    let own = JvmSetup { scope: record.scope.clone(), selector: record.program.which.clone() };
+    let meta = RunMeta {
         command: record.program.command.clone(),
-        seed: Some(record.seed),
+        seed: Some(record.spec.seed),
         front_end: "jvm".to_owned(),
+        setup: Some(RunSetup {
+            directory: surroundings.directory.clone(),
+            environment: surroundings.environment.clone(),
+            run: json!(record.spec),
+            front_end: json!(own),
+        }),
         ..RunMeta::default()
     };
-    let mut put = |name: &str, value: Value| meta.other.insert(name.to_owned(), value);
-    put("directory", json!(surroundings.directory));
-    put("environment", json!(surroundings.environment));
-    put("policy", json!(record.policy));
-    if !record.program.which.is_any() {
-        put("which", json!(record.program.which));
-    }
-    // Where threads may have been held.
-    for (name, text) in [("plan", &record.plan), ("marks", &record.marks)] {
-        if let Some(text) = text {
-            put(name, json!(text));
-        }
-    }
-    put("quantum", json!(record.quantum));
-    put("scope", json!(record.scope));
     let here = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     Config {
         trace: here(&record.out),
         progress: launch.progress_file(),
         meta,
-        seed: record.seed,
-        policy: record.policy.clone(),
-        quantum: record.quantum,
+        spec: record.spec.clone(),
         scope: record.scope.clone(),
         replay: None,
         input: None,
-        plan: record.plan.clone(),
-        marks: record.marks.clone(),
         patience_ms: record.patience_ms,
         pin: record.pin,
         tool_options: None,
     }
 }
 
-/// The configuration that repeats a recorded run.
-pub fn config_of_trace(meta: &RunMeta, trace: &Path, launch: &Launch) -> Config {
-    let scope: Option<ScopeConfig> =
-        meta.other.get("scope").and_then(|value| serde_json::from_value(value.clone()).ok());
-    let text = |name: &str| meta.other.get(name).and_then(Value::as_str).map(str::to_owned);
-    let quantum = meta.other.get("quantum").and_then(Value::as_u64).unwrap_or(1_000_000);
-    let mut again = meta.clone();
-    // What the agent found out is found out anew.
-    again.other.retain(|name, _| {
-        matches!(
-            name.as_str(),
-            "directory"
-                | "environment"
-                | "policy"
-                | "quantum"
-                | "scope"
-                | "plan"
-                | "marks"
-                | "which"
-        )
-    });
-    Config {
+/// The configuration that repeats a recorded run, and which JVM was recorded.
+pub fn config_of_trace(meta: &RunMeta, trace: &Path, launch: &Launch) -> (Config, JvmSelector) {
+    let setup = meta.setup.clone().unwrap_or_default();
+    let own: JvmSetup = serde_json::from_value(setup.front_end.clone()).unwrap_or_default();
+    let spec: RunSpec = serde_json::from_value(setup.run).unwrap_or_default();
+    let config = Config {
         trace: trace.to_owned(),
         progress: launch.progress_file(),
-        meta: again,
-        seed: meta.seed.unwrap_or(0),
-        policy: text("policy").unwrap_or_else(|| "run-to-block".to_owned()),
-        quantum,
-        scope: scope.unwrap_or_default(),
+        // What the agent found out is found out anew.
+        meta: RunMeta { summary: None, ..meta.clone() },
+        spec,
+        scope: own.scope,
         replay: None,
         input: None,
-        plan: text("plan"),
-        marks: text("marks"),
         patience_ms: 500,
         pin: true,
         tool_options: None,
-    }
+    };
+    (config, own.selector)
 }
 
 /// What a person wants to know after the run.
@@ -141,7 +113,8 @@ fn summary(trace: &Path, done: &Run) -> String {
         Err(error) => return format!("untorn: the trace cannot be read: {error}\n"),
     };
     let seconds = done.elapsed.as_secs_f64();
-    let get = |name: &str| meta.meta.other.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let summary = meta.meta.summary.clone().unwrap_or_default();
+    let coverage = &summary.coverage;
     let _ = writeln!(
         out,
         "untorn: recorded {} of {} in {seconds:.2} s, {}",
@@ -152,19 +125,19 @@ fn summary(trace: &Path, done: &Run) -> String {
     let _ = writeln!(
         out,
         "  {} in {} of the application, {} of the JDK; {} and {} skipped",
-        count(get("application_methods"), "method"),
-        count(get("application_classes"), "class"),
-        count(get("library_classes"), "class"),
-        count(get("skipped_classes"), "class"),
-        count(get("skipped_methods"), "method"),
+        count(coverage.application_methods, "method"),
+        count(coverage.application_classes, "class"),
+        count(coverage.library_classes, "class"),
+        count(coverage.skipped_classes, "class"),
+        count(coverage.skipped_methods, "method"),
     );
-    for line in meta.meta.other.get("skipped").and_then(Value::as_array).into_iter().flatten() {
-        let _ = writeln!(out, "    skipped {}", line.as_str().unwrap_or("?"));
+    for line in &coverage.skipped {
+        let _ = writeln!(out, "    skipped {line}");
     }
     let _ = writeln!(
         out,
         "  {}; the program ended with {}",
-        count(get("turns"), "turn"),
+        count(summary.turns, "turn"),
         run::describe(done.ended)
     );
     warnings(&mut out, &meta, done);
@@ -173,8 +146,7 @@ fn summary(trace: &Path, done: &Run) -> String {
 
 /// Everything that makes the trace less than it seems.
 fn warnings(out: &mut String, meta: &crate::reading::LastMeta, done: &Run) {
-    let other = &meta.meta.other;
-    let get = |name: &str| other.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let summary = meta.meta.summary.clone().unwrap_or_default();
     let mut warn = |text: String| {
         let _ = writeln!(out, "  NOTE: {text}");
     };
@@ -183,7 +155,7 @@ fn warnings(out: &mut String, meta: &crate::reading::LastMeta, done: &Run) {
     }
     if let Some(cut) = &meta.cut {
         warn(format!("the trace is cut short: {cut}"));
-    } else if get("application_classes") == 0 {
+    } else if summary.coverage.application_classes == 0 {
         warn("nothing of the application was recorded: no class of it was rewritten".to_owned());
     }
     match meta.threads {
@@ -191,39 +163,44 @@ fn warnings(out: &mut String, meta: &crate::reading::LastMeta, done: &Run) {
         1 => warn("only one thread ever ran: there is nothing to tear".to_owned()),
         _ => {}
     }
-    for (name, what) in [
-        ("stolen", "blocked outside and lost the token"),
-        ("contended", "blocked on a monitor of code that is not recorded"),
+    for (often, what) in [
+        (summary.stolen, "blocked outside and lost the token"),
+        (summary.contended, "blocked on a monitor of code that is not recorded"),
     ] {
-        if get(name) > 0 {
-            let times = count(get(name), "time");
+        if often > 0 {
+            let times = count(often, "time");
             warn(format!("threads {what} {times}; a replay may differ there"));
         }
     }
-    if get("elements_left_out") > 0 {
-        let left_out = count(get("elements_left_out"), "element");
+    if summary.elements_left_out > 0 {
+        let left_out = count(summary.elements_left_out, "element");
         warn(format!("{left_out} of large copied arrays have no events"));
     }
-    if get("unmatched_ends") > 0 {
-        warn(format!("{} of blocks were closed late", count(get("unmatched_ends"), "end")));
+    if summary.unmatched_ends > 0 {
+        warn(format!("{} of blocks were closed late", count(summary.unmatched_ends, "end")));
     }
-    if let Some(released) = other.get("plan_released").and_then(Value::as_str) {
-        warn(format!("the plan was not followed: {released}"));
-    } else if get("followed") < get("of") {
-        let (followed, of) = (get("followed"), get("of"));
-        warn(format!(
-            "the plan was not followed: the program ended after {followed} of {of} steps"
-        ));
-    } else if get("of") > 0 {
-        warn(format!("the plan was followed, {}", count(get("of"), "step")));
+    if let Some(followed) = &summary.followed {
+        warn(how_far(followed));
     }
-    for place in other.get("plan_missing").and_then(Value::as_array).into_iter().flatten() {
-        warn(format!("no loaded class has the planned place {}", place.as_str().unwrap_or("?")));
+    for place in &summary.plan_missing {
+        warn(format!("no loaded class has the planned place {place}"));
     }
     for note in &done.notes {
         let _ = writeln!(out, "  {}", note.replace('\n', "\n  "));
     }
     if done.ended == Ended::Deadlock && done.notes.is_empty() {
         let _ = writeln!(out, "  deadlock");
+    }
+}
+
+/// How far a plan was followed, in words.
+fn how_far(followed: &Followed) -> String {
+    let Followed { steps, of, released } = followed;
+    match released {
+        Some(released) => format!("the plan was not followed: {released}"),
+        None if steps < of => {
+            format!("the plan was not followed: the program ended after {steps} of {of} steps")
+        }
+        None => format!("the plan was followed, {}", count(*of, "step")),
     }
 }

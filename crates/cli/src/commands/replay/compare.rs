@@ -62,12 +62,13 @@ impl Known {
             | Op::Resume { lock }
             | Op::Notify { lock, .. } => self.locks.add(lock.0),
             Op::Fork { child } | Op::Join { child } => self.threads.add(child.0),
-            Op::Begin { label: name }
+            Op::Begin { label: name, .. }
             | Op::End { label: name }
             | Op::Call { method: name, .. }
             | Op::Return { method: name, .. }
+            | Op::Argument { method: name, .. }
             | Op::Input { source: name, .. } => self.labels.add(name.0),
-            Op::Branch { .. } => false,
+            Op::Branch { .. } | Op::Allocate { .. } | Op::Deallocate { .. } => false,
         };
         target | self.threads.add(event.thread.0) | self.sites.add(event.site.0)
     }
@@ -116,7 +117,7 @@ fn words(event: &Event, tables: &Tables) -> String {
     let target = target(event, tables);
     let value = event.value().map_or(String::new(), |value| {
         let kind = match event.op {
-            Op::Read { var, .. } | Op::Write { var, .. } => tables.var_facts(var).kind,
+            Op::Read { var, .. } | Op::Write { var, .. } => tables.var_facts(var).values,
             _ => untorn_trace::ValueKind::Ref,
         };
         format!(" = {}", show_value(value, kind))
@@ -138,11 +139,12 @@ fn target(event: &Event, tables: &Tables) -> String {
         | Op::Resume { lock }
         | Op::Notify { lock, .. } => tables.lock_name(lock),
         Op::Fork { child } | Op::Join { child } => tables.thread_name(child),
-        Op::Begin { label } | Op::End { label } => tables.block_name(label, event.site),
+        Op::Begin { label, .. } | Op::End { label } => tables.block_name(label, event.site),
         Op::Branch { count } => count.to_string(),
-        Op::Call { method, .. } | Op::Return { method, .. } => {
+        Op::Call { method, .. } | Op::Return { method, .. } | Op::Argument { method, .. } => {
             tables.block_name(method, event.site)
         }
+        Op::Allocate { object, .. } | Op::Deallocate { object } => format!("#{}", object.0),
         Op::Input { source, .. } => tables.block_name(source, event.site),
     }
 }

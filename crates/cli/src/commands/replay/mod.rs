@@ -6,12 +6,11 @@ pub mod config;
 
 use std::path::Path;
 
-use untorn_jvm::jvm_selection::JvmSelector;
 use untorn_jvm::launch::{Launch, Start};
 use untorn_jvm::{INPUT, SCHEDULE, config::Config};
 use untorn_report::words::number;
+use untorn_trace::RunMeta;
 use untorn_trace::formats::utr;
-use untorn_trace::tables::RunMeta;
 
 use self::compare::{Compared, compare};
 use crate::commands::record::config_of_trace;
@@ -40,14 +39,14 @@ pub fn run(replay: &Replay) -> Result<u8> {
         launch.write(name, bytes).map_err(|error| Failure::run(error.to_string()))
     };
     let (schedule, input) = (write("schedule", &schedule)?, write("input", &input)?);
+    let (config, selector) = config_of_trace(&meta.meta, &again, &launch);
     let config = Config {
         replay: Some(schedule),
         input: Some(input),
-        patience_ms: if replay.debug { u64::from(u32::MAX) } else { 500 },
-        ..config_of_trace(&meta.meta, &again, &launch)
+        patience_ms: if replay.debug { u64::from(u32::MAX) } else { config.patience_ms },
+        ..config
     };
     let surroundings = surroundings_of(&meta.meta);
-    let which = meta.meta.other.get("which").cloned();
     let mut extra = Vec::new();
     if replay.debug {
         extra.push(format!(
@@ -55,9 +54,7 @@ pub fn run(replay: &Replay) -> Result<u8> {
             replay.port
         ));
     }
-    let which: JvmSelector =
-        which.and_then(|which| serde_json::from_value(which).ok()).unwrap_or_default();
-    let start = Start { words: &command, selector: &which, config: &config, extra: &extra };
+    let start = Start { words: &command, selector: &selector, config: &config, extra: &extra };
     let done = run::run(&launch, &start, &surroundings)?;
     let new = Input::utr(&again);
     match compare(&old, &new)? {
@@ -84,11 +81,9 @@ pub fn run(replay: &Replay) -> Result<u8> {
 }
 
 fn surroundings_of(meta: &RunMeta) -> Surroundings {
-    let get = |name: &str| meta.other.get(name).cloned().unwrap_or_default();
-    Surroundings {
-        directory: get("directory").as_str().unwrap_or(".").to_owned(),
-        environment: serde_json::from_value(get("environment")).unwrap_or_default(),
-    }
+    let setup = meta.setup.clone().unwrap_or_default();
+    let directory = if setup.directory.is_empty() { ".".to_owned() } else { setup.directory };
+    Surroundings { directory, environment: setup.environment }
 }
 
 impl Input {

@@ -76,7 +76,7 @@ impl Census {
                 None => self.kinds.push((kind, 1)),
             }
             match event.op {
-                Op::Begin { label } => *self.blocks.entry(label).or_default() += 1,
+                Op::Begin { label, .. } => *self.blocks.entry(label).or_default() += 1,
                 Op::Read { .. } | Op::Write { .. } => {
                     self.accesses += 1;
                     self.with_value += u64::from(event.value().is_some());
@@ -168,6 +168,13 @@ fn describe_meta(out: &mut String, tables: &Tables) {
     }
     if let Some(seed) = meta.seed {
         row(out, "seed", &seed.to_string());
+    }
+    let parts = [
+        ("setup", meta.setup.as_ref().map(|setup| serde_json::json!(setup))),
+        ("summary", meta.summary.as_ref().map(|summary| serde_json::json!(summary))),
+    ];
+    for (name, value) in parts.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
+        row(out, name, &plain(&value.to_string()));
     }
     for (name, value) in &meta.other {
         row(out, &plain(name), &plain(&value.to_string()));

@@ -87,7 +87,7 @@ fn check_of(verify: &Verify, report: &Report, evidence: &Evidence) -> Check {
     let options = untorn_explore::Options {
         sources: if declared { Sources::Declared } else { Sources::All },
         all_methods,
-        only: Some(Only { block: evidence.block.clone(), field }),
+        only: Some(Only { method: evidence.method().to_owned(), field }),
         ..verify.options.clone()
     };
     Check {

@@ -34,7 +34,7 @@ public final class UntornArrays {
             Class<?> type = field.getType();
             value = UntornValues.at(base, offset, type);
             String inClass = field.getDeclaringClass().getName();
-            number = UntornProbe.fieldNumber(inClass, field.getName(), UntornValues.descriptor(type));
+            number = UntornProbe.fieldNumber(inClass, field.getName(), UntornValues.descriptor(type), UntornProbe.FIELD);
         } catch (RuntimeException refused) {
             return;
         } finally {

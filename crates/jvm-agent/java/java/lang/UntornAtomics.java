@@ -272,7 +272,7 @@ public final class UntornAtomics {
         if (handle == null || !UntornProbe.ready) return;
         UntornProbe.suspendRecording();
         try {
-            int field = UntornProbe.fieldNumber(inClass.getName(), name, UntornValues.descriptor(type));
+            int field = UntornProbe.fieldNumber(inClass.getName(), name, UntornValues.descriptor(type), UntornProbe.FIELD);
             remember(UntornValues.id(handle), field);
         } finally {
             UntornProbe.resumeRecording();

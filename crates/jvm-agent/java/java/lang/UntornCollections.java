@@ -169,7 +169,7 @@ public final class UntornCollections {
         }
         UntornProbe.suspendRecording();
         try {
-            numbers[at] = UntornProbe.fieldNumber(inClass.getName(), name, "J");
+            numbers[at] = UntornProbe.fieldNumber(inClass.getName(), name, "J", isKey ? UntornProbe.KEYED_CONTENTS : UntornProbe.CONTENTS);
         } finally {
             UntornProbe.resumeRecording();
         }

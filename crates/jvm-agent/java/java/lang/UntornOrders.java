@@ -84,7 +84,7 @@ public final class UntornOrders {
             UntornProbe.suspendRecording();
             try {
                 String name = "java.util.concurrent.".concat(NAMES[kind]);
-                FIELDS[kind] = UntornProbe.fieldNumber(name, "@state", "J") + 1;
+                FIELDS[kind] = UntornProbe.fieldNumber(name, "@state", "J", UntornProbe.SYNC_STATE) + 1;
             } finally {
                 UntornProbe.resumeRecording();
             }

@@ -519,8 +519,11 @@ public final class UntornProbe {
 
     private static native void hasJoined(Thread thread);
 
-    /** The number of a field that is reached by its name: by reflection, a handle, an updater. */
-    static native int fieldNumber(String inClass, String name, String descriptor);
+    /** What a variable is; numbers of the trace format. */
+    static final int FIELD = 1, CONTENTS = 4, KEYED_CONTENTS = 5, SYNC_STATE = 6;
+
+    /** The number of a field that is reached by its name: by reflection, a handle, an updater; or of what stands for one. */
+    static native int fieldNumber(String inClass, String name, String descriptor, int role);
 
     /** What only weak references refer to is not held any more. */
     private static native void letGo();

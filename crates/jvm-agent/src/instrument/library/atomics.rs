@@ -1,6 +1,7 @@
 //! Atomic variables, their arrays, field updaters, adders and variable handles.
 
 use untorn_bytecode::{Instr, Kind, Member, Snippet, descriptor, op};
+use untorn_trace::VarRole;
 use untorn_trace::event::{Access, ValueKind};
 
 use super::super::{MethodPass, RewriteError, access};
@@ -138,7 +139,8 @@ impl Target {
             Self::Scalar { class, name, descriptor } => {
                 let class = format!("java/util/concurrent/atomic/{class}");
                 let (name, descriptor) = (name.to_owned(), descriptor.to_owned());
-                let what = Reached::Field(FieldName { class, name, descriptor });
+                let what =
+                    Reached::Field(FieldName { class, name, descriptor, role: VarRole::Field });
                 Some(Place { what, holder: None, index: None })
             }
             Self::Array { kind, class } => {

@@ -6,12 +6,14 @@ use std::io::Write;
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::event::{Access, Event, Hold, Op, Value, ValueKind};
+use crate::event::{Access, BlockKind, CallOutcome, Event, Hold, Op, Value, ValueKind};
 use crate::formats::unique::UniqueNames;
-use crate::ids::{LabelId, LockId, SiteId, ThreadId, VarId};
+use crate::ids::{LabelId, LockId, MemberId, SiteId, ThreadId, VarId};
+use crate::recording::RunMeta;
 use crate::source::{Lossy, Sink, TraceError};
-use crate::tables::{RunMeta, Site, SiteTable, Tables, VarFacts};
+use crate::tables::{AddressRange, LabelFacts, Tables, VarFacts};
 
+use super::facts::{place, put_label, put_variable};
 use super::{VERSION, value};
 
 /// Writes JSON lines. Nothing is lost but one thing, counted in [`Sink::lossy`]: of names that occur
@@ -25,12 +27,14 @@ pub struct Writer<W> {
     vars: Names<VarId>,
     locks: Names<LockId>,
     labels: Names<LabelId>,
+    members: Names<MemberId>,
     /// What was written of a site, which is all there is of it.
     sites: Vec<Json>,
     known_sites: usize,
     /// The facts that lines written so far give a reader; shorter than the table if the rest is
     /// not known.
-    facts: Vec<VarFacts>,
+    facts: Vec<(VarFacts, AddressRange)>,
+    label_facts: Vec<LabelFacts>,
     lossy: Lossy,
 }
 
@@ -85,9 +89,11 @@ impl<W: Write> Writer<W> {
             vars: Names::new(),
             locks: Names::new(),
             labels: Names::new(),
+            members: Names::new(),
             sites: Vec::new(),
             known_sites: 0,
             facts: Vec::new(),
+            label_facts: Vec::new(),
             lossy: Lossy::default(),
         }
     }
@@ -98,6 +104,7 @@ impl<W: Write> Writer<W> {
         self.vars.names.follow(&tables.vars);
         self.locks.names.follow(&tables.locks);
         self.labels.names.follow(&tables.labels);
+        self.members.names.follow(&tables.members);
         self.lossy.names = self.threads.names.changed()
             + self.vars.names.changed()
             + self.locks.names.changed()
@@ -156,17 +163,35 @@ impl<W: Write> Writer<W> {
             }
             Op::Fork { child } => self.child("fork", child, line),
             Op::Join { child } => self.child("join", child, line),
-            Op::Begin { label } => self.labelled("begin", "label", label, None, line),
-            Op::End { label } => self.labelled("end", "label", label, None, line),
+            Op::Begin { kind, label, lock } => self.begin(tables, kind, label, lock, line),
+            Op::End { label } => self.labelled(tables, "end", "label", label, None, line),
             Op::Call { method, .. } => {
                 let value = op.value().map(|value| value::write(value, ValueKind::Ref));
-                self.labelled("call", "method", method, value, line)
+                self.labelled(tables, "call", "method", method, value, line)
             }
-            Op::Return { method, .. } => {
-                self.labelled("return", "method", method, op.value().map(int), line)
+            Op::Return { method, outcome, .. } => {
+                if outcome == CallOutcome::Threw {
+                    line.insert("outcome".to_owned(), "threw".into());
+                }
+                self.labelled(tables, "return", "method", method, op.value().map(int), line)
             }
             Op::Input { source, .. } => {
-                self.labelled("input", "source", source, op.value().map(int), line)
+                self.labelled(tables, "input", "source", source, op.value().map(int), line)
+            }
+            Op::Argument { method, number, .. } => {
+                line.insert("number".to_owned(), number.into());
+                self.labelled(tables, "argument", "method", method, op.value().map(int), line)
+            }
+            Op::Allocate { object, .. } => {
+                line.insert("op".to_owned(), "allocate".into());
+                line.insert("object".to_owned(), object.0.into());
+                line.extend(op.value().map(|value| ("value".to_owned(), int(value))));
+                Ok(())
+            }
+            Op::Deallocate { object } => {
+                line.insert("op".to_owned(), "deallocate".into());
+                line.insert("object".to_owned(), object.0.into());
+                Ok(())
             }
             Op::Branch { count } => {
                 line.insert("op".to_owned(), "branch".into());
@@ -188,11 +213,11 @@ impl<W: Write> Writer<W> {
         let facts = tables.var_facts(var);
         self.define_vars(tables, var.index());
         let name = self.vars.used(var, "var", &mut self.buffer)?;
-        self.set_facts(var, facts, &name);
+        self.set_facts(tables, var, &name);
         line.insert("op".to_owned(), word.into());
         line.insert("var".to_owned(), name);
         if let Some(value) = op.value() {
-            line.insert("value".to_owned(), value::write(value, facts.kind));
+            line.insert("value".to_owned(), value::write(value, facts.values));
         }
         match access {
             Access::Plain => None,
@@ -223,8 +248,26 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
+    fn begin(
+        &mut self,
+        tables: &Tables,
+        kind: BlockKind,
+        label: LabelId,
+        lock: LockId,
+        line: &mut Fields,
+    ) -> Result<(), TraceError> {
+        if kind != BlockKind::Unknown {
+            line.insert("kind".to_owned(), kind.name().into());
+        }
+        if lock != LockId::NONE {
+            line.insert("lock".to_owned(), self.locks.used(lock, "lock", &mut self.buffer)?);
+        }
+        self.labelled(tables, "begin", "label", label, None, line)
+    }
+
     fn labelled(
         &mut self,
+        tables: &Tables,
         word: &str,
         field: &str,
         label: LabelId,
@@ -233,7 +276,9 @@ impl<W: Write> Writer<W> {
     ) -> Result<(), TraceError> {
         line.insert("op".to_owned(), word.into());
         if label != LabelId::NONE {
-            line.insert(field.to_owned(), self.labels.used(label, "label", &mut self.buffer)?);
+            let name = self.labels.used(label, "label", &mut self.buffer)?;
+            self.set_label_facts(tables, label, &name);
+            line.insert(field.to_owned(), name);
         }
         line.extend(value.map(|value| ("value".to_owned(), value)));
         Ok(())
@@ -252,31 +297,50 @@ impl<W: Write> Writer<W> {
         for index in self.vars.known..end {
             let var = VarId::from_index(index);
             let Some(name) = self.vars.names.get(var).map(Json::from) else { return };
-            let facts = tables.var_facts(var);
-            if facts == VarFacts::default() {
+            if tables.var_facts(var) == VarFacts::default() && tables.var_range(var).is_none() {
                 self.vars.define(index + 1, "var", &mut self.buffer);
             } else {
-                self.set_facts(var, facts, &name);
+                self.set_facts(tables, var, &name);
             }
             self.vars.known = index + 1;
         }
     }
 
     /// Makes sure that a reader knows the facts of a variable.
-    fn set_facts(&mut self, var: VarId, facts: VarFacts, name: &Json) {
+    fn set_facts(&mut self, tables: &Tables, var: VarId, name: &Json) {
+        let facts = (tables.var_facts(var), tables.var_range(var).unwrap_or_default());
         if self.facts.get(var.index()).copied().unwrap_or_default() == facts {
             return;
         }
         let mut line = Map::new();
         line.insert("var".to_owned(), name.clone());
-        line.insert("kind".to_owned(), value::kind_name(facts.kind).into());
-        let initial = facts.initial.map(|initial| value::write(initial, facts.kind));
-        line.extend(initial.map(|initial| ("initial".to_owned(), initial)));
+        put_variable(&mut line, facts.0, facts.1);
+        if facts.0.member != MemberId::NONE
+            && let Ok(member) = self.members.used(facts.0.member, "member", &mut self.buffer)
+        {
+            line.insert("member".to_owned(), member);
+        }
         put(&mut self.buffer, &Json::Object(line));
         if self.facts.len() <= var.index() {
-            self.facts.resize(var.index() + 1, VarFacts::default());
+            self.facts.resize(var.index() + 1, Default::default());
         }
         self.facts[var.index()] = facts;
+    }
+
+    /// Makes sure that a reader knows the facts of a label.
+    fn set_label_facts(&mut self, tables: &Tables, label: LabelId, name: &Json) {
+        let facts = tables.label_facts(label);
+        if self.label_facts.get(label.index()).copied().unwrap_or_default() == facts {
+            return;
+        }
+        let mut line = Map::new();
+        line.insert("label".to_owned(), name.clone());
+        put_label(&mut line, facts, tables);
+        put(&mut self.buffer, &Json::Object(line));
+        if self.label_facts.len() <= label.index() {
+            self.label_facts.resize(label.index() + 1, LabelFacts::default());
+        }
+        self.label_facts[label.index()] = facts;
     }
 
     fn flush(&mut self) -> Result<(), TraceError> {
@@ -290,30 +354,6 @@ type Fields = Map<String, Json>;
 
 fn int(value: Value) -> Json {
     value::write(value, ValueKind::Int)
-}
-
-/// A site as text if that says everything, else as an object.
-fn place(site: &Site<'_>) -> Json {
-    let text = site.to_string();
-    let mut read_back = SiteTable::default();
-    let id = read_back.intern_loc(&text);
-    if read_back.get(id) == Some(*site) {
-        return Json::from(text);
-    }
-    let mut parts = Map::new();
-    let mut add = |name: &str, part: &str| {
-        if !part.is_empty() {
-            parts.insert(name.to_owned(), part.into());
-        }
-    };
-    add("file", site.file);
-    add("method", site.method);
-    add("class", site.class);
-    add("loc", site.loc);
-    if site.line != 0 {
-        parts.insert("line".to_owned(), site.line.into());
-    }
-    Json::Object(parts)
 }
 
 impl<W: Write> Sink for Writer<W> {
@@ -334,11 +374,18 @@ impl<W: Write> Sink for Writer<W> {
         self.locks.define(tables.locks.len(), "lock", &mut self.buffer);
         self.labels.define(tables.labels.len(), "label", &mut self.buffer);
         self.define_sites(tables.sites.len());
+        self.members.define(tables.members.len(), "member", &mut self.buffer);
         self.define_vars(tables, tables.vars.len());
-        for index in 0..tables.all_var_facts().len() {
+        for index in 0..tables.all_var_facts().len().max(tables.all_var_ranges().len()) {
             let var = VarId::from_index(index);
             if let Some(name) = self.vars.names.get(var).map(Json::from) {
-                self.set_facts(var, tables.var_facts(var), &name);
+                self.set_facts(tables, var, &name);
+            }
+        }
+        for index in 0..tables.labels.len() {
+            let label = LabelId::from_index(index);
+            if let Some(name) = self.labels.names.get(label).map(Json::from) {
+                self.set_label_facts(tables, label, &name);
             }
         }
         self.flush()?;

@@ -126,7 +126,7 @@ impl<K: Key> Known<K> {
         let (kind, id) = match event.op {
             Op::Read { var, .. } | Op::Write { var, .. } => (Kind::Var, var.0),
             Op::Fork { child } | Op::Join { child } => (Kind::Thread, child.0),
-            Op::Begin { label } | Op::End { label } if label != LabelId::NONE => {
+            Op::Begin { label, .. } | Op::End { label } if label != LabelId::NONE => {
                 (Kind::Label, label.0)
             }
             Op::Acquire { lock, .. } | Op::Release { lock, .. } | Op::Request { lock } => {

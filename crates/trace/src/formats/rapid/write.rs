@@ -92,12 +92,15 @@ impl<W: Write> Writer<W> {
                 let name = self.names.threads.get(child).ok_or_else(|| unnamed("thread", child));
                 line(&mut self.buffer, &self.names, thread, &["join(", name?, ")"], site)
             }
-            Op::Begin { label } => self.block(thread, "begin", label, site),
+            Op::Begin { label, .. } => self.block(thread, "begin", label, site),
             Op::End { label } => self.block(thread, "end", label, site),
             Op::Notify { .. } => count(&mut self.lossy.notifications),
             Op::Branch { .. } => count(&mut self.lossy.branches),
-            Op::Call { .. } | Op::Return { .. } => count(&mut self.lossy.calls),
+            Op::Call { .. } | Op::Return { .. } | Op::Argument { .. } => {
+                count(&mut self.lossy.calls)
+            }
             Op::Input { .. } => count(&mut self.lossy.inputs),
+            Op::Allocate { .. } | Op::Deallocate { .. } => count(&mut self.lossy.allocations),
         }
     }
 

@@ -8,8 +8,8 @@
 
 use super::Fault;
 use super::bytes::{Cursor, PADDING, bits, mask_of, unzigzag, width_of};
-use crate::event::{Access, Event, Hold, Op, Value};
-use crate::ids::{LabelId, LockId, SiteId, ThreadId, VarId};
+use crate::event::{Access, BlockKind, CallOutcome, Event, Hold, Op, Value};
+use crate::ids::{LabelId, LockId, ObjectId, SiteId, ThreadId, VarId};
 use crate::tables::Tables;
 
 /// Events in a block. More would save a little space; fewer lose less when a file is cut.
@@ -39,16 +39,27 @@ pub(super) fn class_of(op: &Op) -> Class {
         | Op::Resume { .. }
         | Op::Notify { .. } => Class::Lock,
         Op::Fork { .. } | Op::Join { .. } => Class::Thread,
-        Op::Branch { .. } => Class::Count,
+        Op::Branch { .. } | Op::Allocate { .. } | Op::Deallocate { .. } => Class::Count,
         Op::Begin { .. } | Op::End { .. } => Class::Label,
-        Op::Call { .. } | Op::Return { .. } | Op::Input { .. } => Class::Label,
+        Op::Call { .. } | Op::Return { .. } | Op::Input { .. } | Op::Argument { .. } => {
+            Class::Label
+        }
+    }
+}
+
+/// The number that an event has in the stream of values: its value, or the lock of a block.
+#[inline]
+pub(super) fn number_of(op: &Op) -> Option<u64> {
+    match *op {
+        Op::Begin { lock, .. } => (lock != LockId::NONE).then_some(u64::from(lock.0)),
+        _ => op.value().map(|value| value.0),
     }
 }
 
 /// The bytes that name an operation in a file: its code and its flags.
 pub(super) fn code_of(op: &Op) -> (u8, u8) {
     const KNOWN: u8 = 1;
-    let known = if op.value().is_some() { KNOWN } else { 0 };
+    let known = if number_of(op).is_some() { KNOWN } else { 0 };
     match *op {
         Op::Read { access, .. } => (0, known | (access as u8) << 1),
         Op::Write { access, .. } => (1, known | (access as u8) << 1),
@@ -60,29 +71,41 @@ pub(super) fn code_of(op: &Op) -> (u8, u8) {
         Op::Notify { all, .. } => (7, u8::from(all)),
         Op::Fork { .. } => (8, 0),
         Op::Join { .. } => (9, 0),
-        Op::Begin { .. } => (10, 0),
+        Op::Begin { kind, .. } => (10, known | (kind as u8) << 1),
         Op::End { .. } => (11, 0),
         Op::Branch { .. } => (12, 0),
         Op::Call { .. } => (13, known),
-        Op::Return { .. } => (14, known),
+        Op::Return { outcome, .. } => (14, known | (outcome as u8) << 1),
         Op::Input { .. } => (15, known),
+        Op::Argument { number, .. } => (16, known | number.min(MAX_ARGUMENT) << 1),
+        Op::Allocate { .. } => (17, known),
+        Op::Deallocate { .. } => (18, 0),
     }
+}
+
+/// The last argument that has a number of its own: there are seven bits for it.
+const MAX_ARGUMENT: u8 = 127;
+
+fn access_of(flags: u8) -> Option<Access> {
+    [Access::Plain, Access::Volatile, Access::Update].get(usize::from(flags >> 1)).copied()
+}
+
+fn begin_of(flags: u8) -> Option<Op> {
+    let kind = *BlockKind::ALL.get(usize::from(flags >> 1))?;
+    let lock = if flags & 1 == 1 { LockId(0) } else { LockId::NONE };
+    Some(Op::Begin { kind, label: LabelId(0), lock })
 }
 
 /// The inverse of [`code_of`], with target and value still to come.
 fn op_of(code: u8, flags: u8) -> Option<Op> {
     let (known, value) = (flags & 1 == 1, Value(0));
-    let access = match flags >> 1 {
-        0 => Access::Plain,
-        1 => Access::Volatile,
-        2 => Access::Update,
-        _ => return None,
-    };
+    let outcome = if flags >> 1 == 1 { CallOutcome::Threw } else { CallOutcome::Returned };
+    let object = ObjectId(0);
     let hold = if flags & 1 == 1 { Hold::Shared } else { Hold::Exclusive };
     let (var, lock, child, label) = (VarId(0), LockId(0), ThreadId(0), LabelId(0));
     let op = match code {
-        0 => Op::Read { var, access, known, value },
-        1 => Op::Write { var, access, known, value },
+        0 => Op::Read { var, access: access_of(flags)?, known, value },
+        1 => Op::Write { var, access: access_of(flags)?, known, value },
         2 => Op::Acquire { lock, hold },
         3 => Op::Release { lock, hold },
         4 => Op::Request { lock },
@@ -91,12 +114,15 @@ fn op_of(code: u8, flags: u8) -> Option<Op> {
         7 => Op::Notify { lock, all: flags & 1 == 1 },
         8 => Op::Fork { child },
         9 => Op::Join { child },
-        10 => Op::Begin { label },
+        10 => begin_of(flags)?,
         11 => Op::End { label },
         12 => Op::Branch { count: 0 },
         13 => Op::Call { method: label, known, value },
-        14 => Op::Return { method: label, known, value },
+        14 => Op::Return { method: label, outcome, known, value },
         15 => Op::Input { source: label, known, value },
+        16 => Op::Argument { method: label, number: flags >> 1, known, value },
+        17 => Op::Allocate { object, known, value },
+        18 => Op::Deallocate { object },
         _ => return None,
     };
     // Flags that the operation does not have must be zero, or the file says something else.
@@ -107,8 +133,11 @@ fn op_of(code: u8, flags: u8) -> Option<Op> {
 fn code_flags(op: &Op) -> u8 {
     match op {
         Op::Read { .. } | Op::Write { .. } => 0b111,
+        Op::Begin { .. } => 0b1111,
+        Op::Return { .. } => 0b11,
+        Op::Argument { .. } => u8::MAX,
         Op::Acquire { .. } | Op::Release { .. } | Op::Notify { .. } => 1,
-        Op::Call { .. } | Op::Return { .. } | Op::Input { .. } => 1,
+        Op::Call { .. } | Op::Input { .. } | Op::Allocate { .. } => 1,
         _ => 0,
     }
 }
@@ -141,8 +170,7 @@ struct Shape {
 
 impl Shape {
     /// Fills the dictionary up to a power of two; no target is defined for it.
-    const INVALID: Self =
-        Self { op: Op::Branch { count: 0 }, site: SiteId::NONE, width: 0, mask: 0, limit: 0 };
+    const INVALID: Self = Self { op: Op::HIDDEN, site: SiteId::NONE, width: 0, mask: 0, limit: 0 };
 }
 
 /// Unpacks a block, some events at a time. Holds places in the payload, not the payload itself,
@@ -156,6 +184,8 @@ pub(super) struct BlockReader {
     thread_bits: u32,
     shape_bits: u32,
     has_values: bool,
+    /// The first lock that the tables do not define.
+    lock_limit: u64,
     heads: std::ops::Range<usize>,
     targets: std::ops::Range<usize>,
     /// Events, bits of targets and bytes of the payload that have been consumed.
@@ -177,7 +207,8 @@ impl BlockReader {
         if count > BLOCK {
             return Err(Fault::new(format!("it claims {count} events, more than {BLOCK}")));
         }
-        let mut block = Self { count, ..Self::default() };
+        let lock_limit = tables.locks.len() as u64;
+        let mut block = Self { count, lock_limit, ..Self::default() };
         block.read_threads(&mut cursor, tables)?;
         block.read_shapes(&mut cursor, tables)?;
         if count > 0 && block.threads.is_empty() {
@@ -222,7 +253,7 @@ impl BlockReader {
                 shape.mask = mask_of(shape.width);
             }
         }
-        self.has_values = self.shapes.iter().any(|shape| shape.op.value().is_some());
+        self.has_values = self.shapes.iter().any(|shape| number_of(&shape.op).is_some());
         self.shape_bits = width_of(self.shapes.len());
         self.shapes.resize(1 << self.shape_bits, Shape::INVALID);
         Ok(())
@@ -246,6 +277,10 @@ impl BlockReader {
             for event in &mut out[start..] {
                 if event.value().is_some() {
                     event.op = event.op.with_value(Value(unzigzag(values.number()?)));
+                } else if let Op::Begin { lock, .. } = &mut event.op
+                    && *lock != LockId::NONE
+                {
+                    *lock = read_lock(&mut values, self.lock_limit)?;
                 }
             }
             self.values_at = values.at;
@@ -307,6 +342,14 @@ fn read_shape(cursor: &mut Cursor<'_>, tables: &Tables) -> Result<Shape, Fault> 
         Class::Count | Class::Label => u64::MAX,
     };
     Ok(Shape { op, site, width: 0, mask: 0, limit })
+}
+
+fn read_lock(values: &mut Cursor<'_>, limit: u64) -> Result<LockId, Fault> {
+    let number = unzigzag(values.number()?);
+    if number >= limit {
+        return Err(Fault::new(format!("a block of lock {number}, which is not defined")));
+    }
+    Ok(LockId(number as u32))
 }
 
 fn take_stream(cursor: &mut Cursor<'_>) -> Result<std::ops::Range<usize>, Fault> {

@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::block::{BLOCK, CLASSES, Class, class_of, code_of, optional};
+use super::block::{BLOCK, CLASSES, Class, class_of, code_of, number_of, optional};
 use super::bytes::{BitWriter, put_number, put_varint, width_of, zigzag};
 use crate::event::{Event, Op};
 use crate::ids::{LabelId, SiteId, ThreadId};
@@ -101,8 +101,8 @@ impl BlockBuilder {
         let largest = &mut self.largest[class as usize];
         *largest = target.max(*largest);
         self.events.push(Packed { thread: self.last, shape: memo.index as u16, target });
-        if let Some(value) = event.value() {
-            self.values_end = put_number(&mut self.values, self.values_end, zigzag(value.0));
+        if let Some(number) = number_of(&event.op) {
+            self.values_end = put_number(&mut self.values, self.values_end, zigzag(number));
         }
     }
 

@@ -8,7 +8,7 @@ use super::bytes::Cursor;
 pub const MAGIC: [u8; 8] = *b"\x89UTR\r\n\x1a\n";
 
 /// Major and minor version that this code writes.
-pub const VERSION: (u16, u16) = (2, 0);
+pub const VERSION: (u16, u16) = (3, 0);
 
 pub(super) const FILE_HEADER: usize = 16;
 pub(super) const SECTION_HEADER: usize = 24;
@@ -78,9 +78,13 @@ pub(super) fn check_file_header(header: &[u8; FILE_HEADER]) -> Result<(), Fault>
     }
     let major = u16::from_le_bytes([header[8], header[9]]);
     if major != VERSION.0 {
+        let way_out = if major < VERSION.0 {
+            "record it anew, or convert it to JSON lines with the untorn that wrote it"
+        } else {
+            "a newer untorn can read or convert it"
+        };
         return Err(Fault::new(format!(
-            "the file has format version {major}, this program reads version {}; \
-             a newer untorn can read or convert it",
+            "the file has format version {major}, this program reads version {}; {way_out}",
             VERSION.0
         )));
     }

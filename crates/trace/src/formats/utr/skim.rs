@@ -5,8 +5,8 @@ use std::io::{Read, Seek, SeekFrom};
 use super::section::{
     DONE, Done, FILE_HEADER, META, SECTION_HEADER, SectionHeader, check_file_header,
 };
+use crate::recording::RunMeta;
 use crate::source::TraceError;
-use crate::tables::RunMeta;
 
 /// What a whole file says.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,7 +78,7 @@ mod tests {
         for compression in [Compression::None, Compression::Zstd] {
             let mut tables = Tables::default();
             tables.threads.push("main");
-            let event = Event::new(ThreadId(0), Op::Begin { label: LabelId::NONE }, SiteId::NONE);
+            let event = Event::new(ThreadId(0), Op::begin(LabelId::NONE), SiteId::NONE);
             let mut bytes = Vec::new();
             let mut writer = Writer::new(&mut bytes, compression);
             writer.write(&tables, &[event; 100]).unwrap();

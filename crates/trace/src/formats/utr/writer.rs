@@ -9,8 +9,9 @@ use super::names::NamesWriter;
 use super::section::{DONE, Done, EVENTS, MAX_SECTION, META, NAMES, SectionHeader, file_header};
 use crate::event::Event;
 use crate::ids::EventIdx;
+use crate::recording::RunMeta;
 use crate::source::{Sink, TraceError};
-use crate::tables::{RunMeta, Tables};
+use crate::tables::Tables;
 use crate::validate::Validator;
 
 /// Whether blocks are compressed.

@@ -1,5 +1,7 @@
 //! What the tests of all formats share.
 
+pub mod anything;
+
 use std::io::{self, Read};
 
 use untorn_testkit::Rng;
@@ -87,7 +89,15 @@ pub fn describe(tables: &Tables) -> String {
         text += &format!("{:?}\n", tables.sites.get(untorn_trace::SiteId(index as u32)));
     }
     for index in 0..tables.vars.len() {
-        text += &format!("{:?}\n", tables.var_facts(untorn_trace::VarId(index as u32)));
+        let var = untorn_trace::VarId(index as u32);
+        text += &format!("{:?} {:?}\n", tables.var_facts(var), tables.var_range(var));
+    }
+    text += &names(tables.members.iter().collect());
+    for index in 0..tables.labels.len() {
+        let label = untorn_trace::LabelId(index as u32);
+        let facts = tables.label_facts(label);
+        let [class, method] = [facts.class, facts.method].map(|text| tables.sites.symbol(text));
+        text += &format!("{class:?} {method:?} {} {}\n", facts.is_library, facts.is_entry);
     }
     text + &format!("{:?}", tables.meta)
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use untorn_runtime::buffers::{CAPACITY, special};
-use untorn_runtime::{Record, Resumption, Signal};
+use untorn_runtime::{Record, Resumption, Signal, Watchdog};
 use untorn_schedule::{Blocker, Nanos, PolicyKind, ThreadId, Wake};
 
 use crate::program::{Program, Run, run};
@@ -248,4 +249,39 @@ fn the_clock_is_virtual_and_asking_takes_time() {
         assert_eq!(main.control.clock(()), Some(Nanos(310)));
     });
     assert!(recorded.progress.done);
+}
+
+/// Four threads that switch after each of many events.
+fn busier(main: &Program) {
+    let body = |program: &Program| {
+        for value in 0..1_000 {
+            program.access(1, value);
+            let me = program.control.present(()).expect("it has the token");
+            program.control.hold((), me).yield_turn();
+        }
+    };
+    let threads: Vec<_> = (0..4).map(|_| main.spawn("worker", false, body)).collect();
+    threads.into_iter().for_each(|thread| main.join(thread));
+}
+
+/// The watchdog takes the lock only if it is free, at any moment.
+#[test]
+fn who_watches_all_the_time_disturbs_nothing() {
+    let run_it = Run::new(PolicyKind::RunToBlock, 0);
+    let alone = run(&run_it, busier);
+    let watched = run(&run_it, |main| {
+        let control = Arc::clone(&main.control);
+        let watcher = std::thread::spawn(move || {
+            let mut watchdog = Watchdog::new(Duration::from_secs(60));
+            while control.is_on() {
+                assert_eq!(watchdog.check(&control, false), None);
+            }
+        });
+        busier(main);
+        main.control.finish(());
+        watcher.join().expect("no panic");
+    });
+    assert_eq!(watched.accesses(), alone.accesses());
+    assert_eq!(alone.accesses().len(), 4_000);
+    assert!(alone.progress.switches > 4_000, "{}", alone.progress.switches);
 }

@@ -17,11 +17,10 @@ pub fn read(path: &Path) -> Result<Report> {
 }
 
 /// Reads the report of a check.
-pub fn read_report(path: &Path) -> Result<Report> {
+pub fn read_of_check(path: &Path) -> Result<Report> {
     let fail = |error: String| Failure::input(format!("{}: {error}", path.display()));
-    let text = std::fs::read(path).map_err(|error| fail(error.to_string()))?;
-    serde_json::from_slice(&text)
-        .map_err(|error| fail(format!("not a report of untorn check: {error}")))
+    let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+    json::parse(&text).map_err(|error| fail(format!("not a report of untorn check: {error}")))
 }
 
 /// The evidence of one violation of a report. Without a number there must be only one.

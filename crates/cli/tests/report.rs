@@ -41,6 +41,24 @@ fn what_it_says() {
     check(&folder, "explain-number", &["explain", "report.json", "7"]);
 }
 
+/// A report is a file: one that contradicts itself is bad input, whoever reads it.
+#[test]
+fn a_tampered_report_is_refused() {
+    let folder = folder("report-tampered");
+    let path = folder.join("report.json");
+    let mut report: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&path).expect("written")).expect("JSON");
+    report["traces"][0]["findings"][0]["edges"][0]["from"] = (1u64 << 31).into();
+    std::fs::write(&path, report.to_string()).expect("writable");
+    for command in ["report", "explain", "verify", "replay", "merge"] {
+        let output = untorn(&folder, &[command, "report.json"], b"");
+        assert_eq!(output.status.code(), Some(2), "{command}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("a report that contradicts itself: finding 1"), "{command}: {said}");
+        assert!(!said.contains("panicked"), "{command}: {said}");
+    }
+}
+
 #[test]
 fn files_are_written() {
     let folder = folder("report-files");

@@ -23,7 +23,9 @@ pub fn finding(violation: &Violation, context: Option<&Context>, tables: &Tables
         .collect();
     let transactions =
         (0..cycle.transactions.len()).map(|i| transaction(violation, i, context, tables)).collect();
-    Finding::new(transactions, operations, edges, violation.occurrences)
+    let mut finding = Finding::new(transactions, operations, edges, violation.occurrences);
+    finding.front_end.clone_from(&tables.meta.front_end);
+    finding
 }
 
 /// The operations of the cycle and those around it, in trace order, each with the index of its transaction.

@@ -44,6 +44,7 @@ pub fn finding(found: &Deadlock, folder: &Path) -> Finding {
     let waiting = rest.map(|index| waiting(&threads[index], tables)).collect();
     let mut shown = Finding::deadlock(transactions.collect(), operations, edges, waiting);
     shown.number = found.number;
+    shown.front_end.clone_from(&tables.meta.front_end);
     shown.occurrences = u64::from(found.alike) + 1;
     shown.badges.push("replayable".to_owned());
     shown.evidence = Some(evidence(found, folder));

@@ -9,6 +9,7 @@ pub mod html;
 pub mod identity;
 pub mod json;
 pub mod junit;
+mod language;
 pub mod markdown;
 pub mod model;
 pub mod operation;
@@ -19,8 +20,10 @@ pub mod story;
 pub mod svg;
 pub mod terminal;
 pub mod text;
+mod validate;
 pub mod words;
 
+pub use language::{Language, Phrase, Problem, of_front_end};
 pub use model::{
     Alarm, Block, CheckerVerdict, Edge, Finding, Note, NoteKind, Report, Tear, TraceFacts,
     TraceReport, Transaction, Verdict, Why,

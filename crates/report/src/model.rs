@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::language::{Language, of_front_end};
 use crate::operation::{Action, Operation};
 pub use crate::scene::{Excerpt, Scene, SceneStep, SceneVariable};
 use crate::words;
@@ -352,6 +353,9 @@ pub struct Finding {
     pub edges: Vec<Edge>,
     /// How often the same blocks were refuted.
     pub occurrences: u64,
+    /// The front end that recorded the trace, if that is known. It tells the language of the program.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub front_end: String,
     /// Of violations that were chased.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
@@ -460,6 +464,7 @@ impl Finding {
             operations,
             edges,
             occurrences,
+            front_end: String::new(),
             evidence: None,
             scene: None,
             sources: Vec::new(),
@@ -493,6 +498,11 @@ impl Finding {
         finding.headline = words::headline(&finding);
         finding.badges = vec!["deadlock".to_owned()];
         finding
+    }
+
+    /// The language of the program.
+    pub fn language(&self) -> &'static dyn Language {
+        of_front_end(&self.front_end)
     }
 
     pub fn is_deadlock(&self) -> bool {

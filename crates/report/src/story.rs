@@ -146,11 +146,6 @@ impl Story {
     pub fn title(&self) -> String {
         self.headline.iter().map(|span| span.text.as_str()).collect()
     }
-
-    /// Whether the reader gets a picture.
-    pub fn has_picture(&self) -> bool {
-        !self.rows.is_empty()
-    }
 }
 
 /// The stories of a report: what happened first, then what was not reached.
@@ -400,11 +395,11 @@ pub fn meaning(finding: &Finding) -> Option<String> {
     Some(plot.pair()?.meaning(&plot))
 }
 
-/// `com.acme.Account` and `withdraw`; a name without a dot is all method.
+/// `com.acme.Account` and `withdraw`, `bank::Account` and `withdraw`; a name of one part is all method.
 pub(crate) fn split_block(name: &str) -> (&str, &str) {
     // Labels may end in an explanation, as in `A.write (synchronized)`.
     let bare = name.split(" (").next().unwrap_or(name);
-    match bare.rsplit_once('.') {
+    match bare.rsplit_once("::").or_else(|| bare.rsplit_once('.')) {
         Some((class, method)) if !class.is_empty() && !method.is_empty() => (class, method),
         _ => ("", bare),
     }

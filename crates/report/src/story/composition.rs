@@ -3,6 +3,7 @@
 use super::fixes::Fix;
 use super::headline::said;
 use super::{Plot, Span};
+use crate::language::Problem;
 use crate::model::{CallMade, Composition};
 use crate::operation::Operation;
 use crate::text::ellipsis;
@@ -119,9 +120,10 @@ impl Calls<'_> {
         Some(format!("{who} calls {}{answer}{tail}.", name(call)))
     }
 
-    pub fn fixes(&self) -> Vec<Fix> {
+    pub fn fixes(&self, plot: &Plot<'_>) -> Vec<Fix> {
         let receiver = ellipsis(&self.composition.receiver, 40);
-        let mut fixes: Vec<Fix> = self.one_call().into_iter().collect();
+        let problem = Problem::TwoCalls { first: self.first.method(), last: self.last.method() };
+        let mut fixes: Vec<Fix> = plot.finding.language().fix(&problem).into_iter().collect();
         let class = self.first.short_name().split('.').next().unwrap_or_default();
         fixes.push(Fix::new(
             format!("{} both calls under one lock", if fixes.is_empty() { "Put" } else { "Or put" }),
@@ -131,40 +133,5 @@ impl Calls<'_> {
             ),
         ));
         fixes
-    }
-
-    /// The one call that does what the two are meant to do.
-    fn one_call(&self) -> Option<Fix> {
-        let fix = |title: &str, text: &str| Some(Fix::new(title, text));
-        match (self.first.method(), self.last.method()) {
-            ("containsKey" | "get", "put" | "putIfAbsent") => fix(
-                "Use putIfAbsent or computeIfAbsent",
-                "Both look and store in one step, and say what was there.",
-            ),
-            ("containsKey" | "get", "remove") => fix(
-                "Call remove alone",
-                "It gives what it removed, and null if there was nothing. remove(key, value) removes only what was seen.",
-            ),
-            ("containsKey", "get") => {
-                fix("Call get alone", "It gives null if there is nothing: one call answers both.")
-            }
-            ("get", "replace") | ("get" | "containsKey", "compute" | "merge") => fix(
-                "Use compute, merge or replace(key, old, new)",
-                "They look at the old value and store the new one in one step.",
-            ),
-            ("isEmpty" | "size" | "peek", "poll" | "remove" | "take" | "pop" | "element") => fix(
-                "Call poll alone",
-                "It gives null if there is nothing, so nobody has to ask before.",
-            ),
-            ("contains", "add" | "addAll") => fix(
-                "Use a set, or addIfAbsent",
-                "add of a concurrent set and addIfAbsent of a CopyOnWriteArrayList look and add in one step.",
-            ),
-            ("get", "set" | "lazySet") => fix(
-                "Use updateAndGet or compareAndSet",
-                "They store only if nobody else did meanwhile.",
-            ),
-            _ => None,
-        }
     }
 }

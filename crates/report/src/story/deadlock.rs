@@ -6,6 +6,7 @@ use super::{
     Lane, Link, Node, Plot, Span, Status, Story, Variable, evidence, headline, locks, method, rows,
     split_block,
 };
+use crate::language::{Language, Phrase, Problem};
 use crate::model::{CheckFacts, Edge, Fault, Finding, SceneStep};
 use crate::operation::{Action, Operation};
 use crate::text::ellipsis;
@@ -224,11 +225,11 @@ pub fn sentence(plot: &Plot<'_>, operation: &Operation, is_key: bool) -> Option<
 }
 
 /// What somebody outside of the cycle waits for.
-pub fn waits(step: &SceneStep) -> String {
+pub fn waits(step: &SceneStep, language: &dyn Language) -> String {
     let operation = &step.operation;
     let who = ellipsis(&operation.thread, 40);
     let what = match operation.action {
-        Action::Wait if step.class == "java.lang.Thread" && step.method == "join" => {
+        Action::Wait if language.is_join(&step.class, &step.method) => {
             "for a thread to end".to_owned()
         }
         Action::Wait => format!("for a notification on {}", operation.target),
@@ -263,11 +264,13 @@ fn proof(plot: &Plot<'_>) -> Vec<String> {
         );
     }
     let waiting = plot.finding.waiting.iter();
-    out.extend(waiting.map(|step| format!("{}{}.", waits(step), at(&step.operation))));
+    let language = plot.finding.language();
+    out.extend(waiting.map(|step| format!("{}{}.", waits(step, language), at(&step.operation))));
     if out.is_empty() {
         out.push("Every thread was blocked, and nobody was left to wake one.".to_owned());
         out.push(format!(
-            "Locks of java.util.concurrent are not recorded as locks, so nobody can say here who waits for whom. {}",
+            "{}, so nobody can say here who waits for whom. {}",
+            language.phrase(Phrase::UnrecordedLocks),
             where_stacks_are(plot.finding)
         ));
     }
@@ -304,11 +307,7 @@ fn fixes(plot: &Plot<'_>) -> Vec<Fix> {
             if blocks.is_empty() { "the code".to_owned() } else { words::list(&blocks, MOST_NAMED) }
         ),
     ));
-    out.push(Fix::new(
-        "Or be ready to give up",
-        "ReentrantLock.tryLock with a time limit: a thread that does not get the second lock gives the first one back \
-         and tries again. An order is simpler, and has no limit to choose.",
-    ));
+    out.extend(plot.finding.language().fix(&Problem::CircularWait));
     out
 }
 
@@ -339,39 +338,38 @@ fn by_code(plot: &Plot<'_>, parts: &[Part<'_>]) -> Fix {
 /// Threads run the same lines on different objects.
 fn by_object(plot: &Plot<'_>, parts: &[Part<'_>]) -> Fix {
     let [first, second] = [place(parts[0].holds), place(parts[0].wants)];
-    Fix::new(
+    let fix = Fix::new(
         "Order the objects, not the lines",
         format!(
             "Everybody runs the same lines ({first}, then {second}), but what is first for one is second for another \
              ({}). Give the objects an order that all share, such as a number in each, and lock the lower one \
              first.",
-            words::list(&plot.variables.iter().map(|lock| &lock.full).collect::<Vec<_>>(), MOST_NAMED)
+            words::list(
+                &plot.variables.iter().map(|lock| &lock.full).collect::<Vec<_>>(),
+                MOST_NAMED
+            )
         ),
-    )
-    .with(&[], &["var first = a.number < b.number ? a : b;  // then the other one".to_owned()])
+    );
+    match plot.finding.language().phrase(Phrase::ObjectOrder) {
+        "" => fix,
+        line => fix.with(&[], &[line.to_owned()]),
+    }
 }
 
 fn without_cycle(plot: &Plot<'_>) -> Vec<Fix> {
+    let language = plot.finding.language();
     let is_wait = |step: &&SceneStep| {
-        step.operation.action == Action::Wait
-            && !(step.class == "java.lang.Thread" && step.method == "join")
+        step.operation.action == Action::Wait && !language.is_join(&step.class, &step.method)
     };
     let Some(step) = plot.finding.waiting.iter().find(is_wait) else { return Vec::new() };
     let lock = &step.operation.target;
-    vec![
-        Fix::new(
-            "Wait for a condition, not for the call",
-            format!(
-                "A notification on {lock} that comes before the wait is lost. Whoever makes the condition true sets it \
-                 and calls notifyAll under the same lock; whoever waits asks in a loop."
-            ),
-        )
-        .with(&[], &["while (!ready) lock.wait();".to_owned()]),
-        Fix::new(
-            "Not enough: notify instead of notifyAll",
-            "It wakes one thread, which may be one that waits for something else.",
-        ),
-    ]
+    let mut out: Vec<Fix> =
+        language.fix(&Problem::MissedNotification { lock }).into_iter().collect();
+    out.push(Fix::new(
+        format!("Not enough: {}", language.phrase(Phrase::NotifyOne)),
+        "It wakes one thread, which may be one that waits for something else.",
+    ));
+    out
 }
 
 /// Without a cycle, those who wait are all there is to see.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Card, Plot, composition};
+use crate::language::Phrase;
 use crate::model::{CheckFacts, Finding, Scene};
 use crate::words;
 
@@ -84,14 +85,12 @@ pub fn evidence(plot: &Plot<'_>, check: Option<&CheckFacts>) -> Vec<(String, Str
             );
         }
         row("Meant to be atomic", match evidence.origin.as_str() {
-            "declared" => "declared: synchronized code, or named with --atomic".to_owned(),
+            "declared" => finding.language().phrase(Phrase::DeclaredBlock).to_owned(),
             "inferred" => {
                 "inferred: one call that touches the same field twice; reported because the values prove the harm"
                     .to_owned()
             }
-            "composed" => {
-                "composed: calls of a thread-safe object that look meant to be one step, by the class files".to_owned()
-            }
+            "composed" => finding.language().phrase(Phrase::ComposedCalls).to_owned(),
             other => other.to_owned(),
         });
         row("Calls", composition::find(plot).map(|calls| calls.line()).unwrap_or_default());

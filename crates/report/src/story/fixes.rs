@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::{Plot, short_variable, split_block};
+use crate::language::{Language, Phrase, Problem};
 use crate::model::SceneStep;
 use crate::operation::Action;
 use crate::text::ellipsis;
@@ -19,11 +20,11 @@ pub struct Fix {
 }
 
 impl Fix {
-    pub(super) fn new(title: impl Into<String>, text: impl Into<String>) -> Self {
+    pub(crate) fn new(title: impl Into<String>, text: impl Into<String>) -> Self {
         Self { title: title.into(), text: text.into(), removed: Vec::new(), added: Vec::new() }
     }
 
-    pub(super) fn with(mut self, removed: &[String], added: &[String]) -> Self {
+    pub(crate) fn with(mut self, removed: &[String], added: &[String]) -> Self {
         self.removed = removed.to_vec();
         self.added = added.to_vec();
         self
@@ -32,16 +33,17 @@ impl Fix {
 
 pub fn fixes(plot: &Plot<'_>) -> Vec<Fix> {
     if let Some(calls) = super::composition::find(plot) {
-        return calls.fixes();
+        return calls.fixes(plot);
     }
     if let Some(pair) = plot.pair() {
         return pair.fixes(plot);
     }
     let Some(scheme) = Scheme::new(plot) else { return of_cycle(plot) };
     let mut out = vec![scheme.lock()];
-    out.extend(of_collection(simple_class(&scheme.owner)));
-    out.extend(scheme.single_step());
-    out.push(scheme.not_enough());
+    let language = plot.finding.language();
+    out.extend(language.fix(&Problem::LibraryClass { class: simple_class(&scheme.owner) }));
+    out.extend(scheme.single_step(language));
+    out.push(scheme.not_enough(language));
     out
 }
 
@@ -74,7 +76,7 @@ struct Scheme<'a> {
     /// its author may change how the variable is accessed.
     owns: bool,
     method: String,
-    declaration: Option<String>,
+    declaration: Option<Change>,
     torn: String,
     other: String,
     pattern: String,
@@ -142,7 +144,7 @@ impl<'a> Scheme<'a> {
                     self.other
                 ),
             );
-            return self.synchronized(fix, lock);
+            return self.locked(fix, lock);
         }
         let torn_lock = self.held[0].iter().find(|lock| self.held[2].contains(lock));
         if let Some(lock) = torn_lock {
@@ -168,67 +170,31 @@ impl<'a> Scheme<'a> {
             )
         };
         let fix = Fix::new(format!("Put {} under one lock", self.pair()), text);
-        self.synchronized(fix, &self.owner)
+        self.locked(fix, &self.owner)
     }
 
-    /// The declaration with `synchronized`, where that means the lock in question.
-    fn synchronized(&self, fix: Fix, lock: &str) -> Fix {
+    /// The declaration with its lock, where that is the lock in question.
+    fn locked(&self, fix: Fix, lock: &str) -> Fix {
         match &self.declaration {
-            Some(line) if lock == self.owner && self.owns => synchronized(fix, line),
+            Some(change) if lock == self.owner && self.owns => change.apply(fix),
             _ => fix,
         }
     }
 
-    fn single_step(&self) -> Option<Fix> {
+    fn single_step(&self, language: &dyn Language) -> Option<Fix> {
         if !self.owns && self.owner.contains('#') {
             return None;
         }
-        let x = &self.x;
-        let only = format!("Enough if {x} is the only state involved.");
-        let is_number = self.first_value.is_some_and(|value| value.parse::<f64>().is_ok());
-        let is_reference =
-            self.first_value.is_some_and(|value| value == "null" || value.starts_with('#'));
-        match self.pattern.as_str() {
-            "RWW" if self.first_value == Some("null") => Some(
-                Fix::new(
-                    "Or set it once, in one step",
-                    format!("compareAndSet stores only if {x} is still null. {only}"),
-                )
-                .with(&[], &[format!("{x}.compareAndSet(null, made);  // AtomicReference")]),
-            ),
-            "RWW" if is_number => Some(Fix::new("Or make it one atomic update", only).with(
-                &[],
-                &[format!("{x}.updateAndGet(old -> …);  // AtomicInteger or AtomicLong")],
-            )),
-            "RWW" if is_reference => Some(Fix::new(
-                "Or make it one atomic update",
-                format!("An AtomicReference with compareAndSet in a loop. {only}"),
-            )),
-            "RWR" => Some(Fix::new(
-                format!("Or read {x} once"),
-                format!(
-                    "Copy it into a local variable and use the copy: {} cannot change that. {only}",
-                    self.other
-                ),
-            )),
-            "WWR" => Some(Fix::new(
-                "Or keep the value in a local variable",
-                format!(
-                    "{} reads back what it has just written; a local copy needs no second access of {x}.",
-                    self.method
-                ),
-            )),
-            "WRW" | "WWW" => Some(Fix::new(
-                format!("Or write {x} once, at the end"),
-                format!(
-                    "Compute the result in a local variable and publish it in one write: there is nothing in between to see. {only}"
-                ),
-            )),
-            _ => None,
-        }
+        language.fix(&Problem::OneVariable {
+            pattern: &self.pattern,
+            variable: &self.x,
+            value: self.first_value,
+            method: &self.method,
+            other_thread: &self.other,
+        })
     }
 
-    fn not_enough(&self) -> Fix {
+    fn not_enough(&self, language: &dyn Language) -> Fix {
         let x = &self.x;
         if self.manner == Some("volatile") {
             return Fix::new(
@@ -247,7 +213,7 @@ impl<'a> Scheme<'a> {
         }
         let action = if self.pattern == "RWR" { "reads" } else { "accesses" };
         Fix::new(
-            format!("Not enough: making {x} volatile"),
+            format!("Not enough: making {x} {}", language.phrase(Phrase::VisibleAtOnce)),
             format!(
                 "The two {action} stay two steps, so the block can still be torn ({} in between).",
                 self.full_action()
@@ -264,51 +230,23 @@ impl<'a> Scheme<'a> {
     }
 }
 
-/// Collections of the JDK have methods that do both steps at once.
-pub(super) fn of_collection(class: &str) -> Option<Fix> {
-    let (title, text) = match class {
-        "Vector" | "Stack" | "ArrayList" | "LinkedList" | "ArrayDeque" => (
-            format!("Lock the {class} itself around both calls"),
-            "Its methods lock one call each, not two of them together. Code that asks and then acts must hold \
-                 the same monitor: synchronized (list) { … } around both."
-                .to_owned(),
-        ),
-        "HashMap" | "Hashtable" | "ConcurrentHashMap" | "TreeMap" | "LinkedHashMap" => (
-            "Use one call that does both".to_owned(),
-            "On a ConcurrentHashMap, putIfAbsent, computeIfAbsent, merge and replace(key, old, new) check and act in \
-             one step."
-                .to_owned(),
-        ),
-        "StringBuffer" | "StringBuilder" | "AbstractStringBuilder" => (
-            "Or do not share the buffer".to_owned(),
-            "Build the text in one thread and hand over the finished String; or hold the monitor of both buffers \
-             for the whole call."
-                .to_owned(),
-        ),
-        _ => return None,
-    };
-    Some(Fix::new(title, text))
+/// A line of the source, and what to make of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Change {
+    removed: String,
+    added: String,
 }
 
-/// The declaration with `synchronized` in front of its type.
-fn synchronized(fix: Fix, line: &String) -> Fix {
-    let (indent, rest) = line.split_at(line.len() - line.trim_start().len());
-    let words = ["public", "protected", "private", "static", "final"];
-    let mut at = 0;
-    for word in rest.split_inclusive(' ') {
-        if !words.contains(&word.trim()) {
-            break;
-        }
-        at += word.len();
+impl Change {
+    fn apply(&self, fix: Fix) -> Fix {
+        fix.with(std::slice::from_ref(&self.removed), std::slice::from_ref(&self.added))
     }
-    let added = format!("{indent}{}synchronized {}", &rest[..at], &rest[at..]);
-    fix.with(std::slice::from_ref(line), &[added])
 }
 
-/// The same for a method of which only the name is known.
-pub(super) fn declared_synchronized(fix: Fix, plot: &Plot<'_>, method: &str) -> Fix {
+/// Adds to a fix the declaration of the method with its lock, where the source shows it.
+pub(super) fn with_declaration(fix: Fix, plot: &Plot<'_>, method: &str) -> Fix {
     match declaration(plot, method) {
-        Some(line) => synchronized(fix, &line),
+        Some(change) => change.apply(fix),
         None => fix,
     }
 }
@@ -319,24 +257,19 @@ pub(super) fn simple_class(name: &str) -> &str {
     class.rsplit(['.', '$']).next().unwrap_or(class)
 }
 
-/// The line that declares the method, if exactly one in the excerpts looks like it.
-fn declaration(plot: &Plot<'_>, method: &str) -> Option<String> {
+/// The declaration of the method with its lock, if exactly one line in the excerpts looks like it.
+fn declaration(plot: &Plot<'_>, method: &str) -> Option<Change> {
     if method.is_empty() {
         return None;
     }
-    let start = format!(" {method}(");
-    let is_it = |line: &&String| {
-        let text = line.trim();
-        text.ends_with('{')
-            && text.contains(&start)
-            && !text.contains("synchronized")
-            && !["=", "return ", "new ", "->", "//", "if ("].iter().any(|not| text.contains(not))
-    };
-    let mut lines: Vec<&String> =
-        plot.finding.sources.iter().flat_map(|excerpt| &excerpt.lines).filter(is_it).collect();
-    lines.dedup();
-    match lines.as_slice() {
-        [only] => Some((*only).clone()),
-        _ => None,
-    }
+    let language = plot.finding.language();
+    let lines = plot.finding.sources.iter().flat_map(|excerpt| &excerpt.lines);
+    let mut changes: Vec<Change> = lines
+        .filter_map(|line| {
+            let added = language.locked_declaration(line, method)?;
+            Some(Change { removed: line.clone(), added })
+        })
+        .collect();
+    changes.dedup();
+    if changes.len() == 1 { changes.pop() } else { None }
 }

@@ -4,8 +4,9 @@
 //! The four accesses have roles. The torn block accesses the first variable before the other thread does, and the
 //! second one after it. When the other thread accesses the second is not part of the pattern.
 
-use super::fixes::{Fix, declared_synchronized, of_collection, simple_class};
+use super::fixes::{Fix, simple_class, with_declaration};
 use super::{Link, Node, Plot, Row, Span, headline, short_value, short_variable, split_block};
+use crate::language::{Phrase, Problem};
 use crate::model::{Edge, Finding, Why};
 use crate::operation::{Action, Operation};
 use crate::text::ellipsis;
@@ -297,37 +298,22 @@ impl Pair<'_> {
     pub fn fixes(&self, plot: &Plot<'_>) -> Vec<Fix> {
         let mut out = vec![self.lock(plot)];
         let (owner, _) = self.torn[0].target.rsplit_once('.').unwrap_or(("", ""));
-        out.extend(of_collection(simple_class(owner)));
+        let language = plot.finding.language();
+        out.extend(language.fix(&Problem::LibraryClass { class: simple_class(owner) }));
         let [x, y] = self.names();
         if !owner.is_empty() && out.len() == 1 && !x.contains('[') {
-            out.push(self.at_once(&x, &y));
+            let (pattern, variables) = (self.letters(), [x.as_str(), y.as_str()]);
+            out.extend(language.fix(&Problem::TwoVariables { pattern: &pattern, variables }));
         }
         out.push(Fix::new(
-            format!("Not enough: making {x} and {y} volatile, or a lock around each"),
+            format!(
+                "Not enough: making {x} and {y} {}, or a lock around each",
+                language.phrase(Phrase::VisibleAtOnce)
+            ),
             "Each single access was whole and seen at once. It is the pair that was torn."
                 .to_owned(),
         ));
         out
-    }
-
-    fn at_once(&self, x: &str, y: &str) -> Fix {
-        match self.letters().as_str() {
-            "WRRW" | "RWWR" | "WWWW" => Fix::new(
-                "Or change both in one write",
-                format!(
-                    "Put {x} and {y} into one object that never changes, and replace the reference to it: whoever reads it gets \
-                     both from before, or both from after."
-                ),
-            )
-            .with(&[], &[format!("record State(… {x}, … {y}) {{}}"), "volatile State state;".to_owned()]),
-            _ => Fix::new(
-                "Or decide and act in one step",
-                format!(
-                    "Keep {x} and {y} in one AtomicReference and compareAndSet the new pair: it fails if either has changed \
-                     since it was read."
-                ),
-            ),
-        }
     }
 
     fn lock(&self, plot: &Plot<'_>) -> Fix {
@@ -372,7 +358,7 @@ impl Pair<'_> {
             ),
         );
         match simple_class(owner) == simple_class(class) {
-            true => declared_synchronized(fix, plot, &method),
+            true => with_declaration(fix, plot, &method),
             false => fix,
         }
     }

@@ -22,7 +22,7 @@ pub fn sentence(plot: &Plot<'_>, steps: &[SceneStep], index: usize) -> String {
                 .unwrap_or_else(|| plain(plot, steps, index, &who)),
         },
         Action::Wait | Action::Request if plot.finding.transactions.is_empty() => {
-            format!("{}.", super::deadlock::waits(&steps[index]))
+            format!("{}.", super::deadlock::waits(&steps[index], plot.finding.language()))
         }
         Action::Acquire | Action::Request if plot.finding.is_deadlock() => {
             super::deadlock::sentence(plot, operation, key.is_some()).unwrap_or_default()
@@ -49,7 +49,8 @@ fn of_call(plot: &Plot<'_>, operation: &Operation, key: Option<usize>) -> Option
 }
 
 fn is_torn(plot: &Plot<'_>, operation: &Operation) -> bool {
-    operation.transaction == Some(0) && plot.finding.transactions[0].blamed
+    operation.transaction == Some(0)
+        && plot.finding.transactions.first().is_some_and(|own| own.blamed)
 }
 
 fn leaves(plot: &Plot<'_>, steps: &[SceneStep], index: usize, who: &str, method: &str) -> String {

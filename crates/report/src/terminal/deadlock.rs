@@ -35,7 +35,7 @@ pub fn interleaving(finding: &Finding, look: &Look) -> String {
     }
     let mut out = table(&rows, look);
     for step in &finding.waiting {
-        let text = format!("{}{}.", waits(step), place_aside(&step.operation));
+        let text = format!("{}{}.", waits(step, finding.language()), place_aside(&step.operation));
         out.push_str(&paragraph(&text, look));
     }
     if finding.transactions.is_empty() && finding.waiting.is_empty() {

@@ -45,7 +45,7 @@ pub fn run(config: &Merge) -> Result<Exit> {
 /// The report of a part, by its file or its folder.
 fn read(path: &Path) -> Result<Part> {
     let path: PathBuf = if path.is_dir() { path.join("report.json") } else { path.to_owned() };
-    let report = reports::read_report(&path)?;
+    let report = reports::read_of_check(&path)?;
     Part::new(report, path).map_err(|error| fault(&error))
 }
 

@@ -34,7 +34,7 @@ impl Replay {
 
 /// The trace that shows a violation of a report.
 fn trace_of(path: &Path, number: Option<u32>) -> Result<PathBuf> {
-    let report = reports::read_report(path)?;
+    let report = reports::read_of_check(path)?;
     let evidence = reports::evidence(&report, path, number, "replay")?;
     Ok(path.parent().unwrap_or(Path::new("")).join(&evidence.trace))
 }

@@ -24,7 +24,7 @@ use crate::reports;
 use config::{ProgramChoice, Verify};
 
 pub fn run(verify: &Verify) -> Result<Exit> {
-    let report = reports::read_report(&verify.report)?;
+    let report = reports::read_of_check(&verify.report)?;
     let evidence = reports::evidence(&report, &verify.report, verify.number, "verify")?;
     let is_this = |finding: &&Finding| finding.evidence.as_ref() == Some(evidence);
     if report.findings.iter().find(is_this).is_some_and(Finding::is_deadlock) {

@@ -2,15 +2,12 @@
 //! live under `target` (`UNTORN_SARIF` and `UNTORN_SOLVERS` name other places). Without them this
 //! test fails: what nobody looked at is not valid.
 
-#[expect(dead_code, reason = "a thousand findings have nothing new for a schema")]
-mod pages;
-#[expect(dead_code, reason = "the other tests use the rest")]
-mod samples;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use untorn_report::sarif;
+
+use crate::pages;
 
 const VALIDATE: &str = "\
 import json, sys, jsonschema

@@ -126,6 +126,7 @@ fn of(findings: Vec<Finding>) -> Report {
     report.findings = findings;
     for (finding, number) in report.findings.iter_mut().zip(1..) {
         finding.number = number;
+        finding.front_end = "jvm".into();
     }
     report.check = Some(facts());
     report

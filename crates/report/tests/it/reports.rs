@@ -1,24 +1,13 @@
 //! The forms of a report for people and machines, against files in `golden/` and against what an
 //! enemy would put into names. `UPDATE_GOLDEN=1 cargo test` writes the files anew.
 
-mod pages;
-#[expect(dead_code, reason = "the other tests use the rest")]
-mod samples;
-
 use std::path::PathBuf;
 
 use untorn_report::terminal::Look;
 use untorn_report::{explain, html, identity, json, junit, markdown, perfetto, sarif};
 
-fn golden(name: &str, text: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, text).expect("golden file is writable");
-        return;
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(expected == text, "{name} differs; UPDATE_GOLDEN=1 rewrites it. Now:\n{text}");
-}
+use crate::golden;
+use crate::pages;
 
 #[test]
 fn every_form_of_every_kind() {

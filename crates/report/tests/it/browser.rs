@@ -1,11 +1,7 @@
 //! The page in a real Chromium: filters, steps, keys, themes, sizes, a thousand findings, hostile
 //! names. Pictures are left in the target folder for whoever wants to look.
 
-#[path = "browser/chromium.rs"]
 mod chromium;
-mod pages;
-#[expect(dead_code, reason = "the other tests use the rest")]
-mod samples;
 
 use std::path::Path;
 
@@ -13,6 +9,8 @@ use serde_json::json;
 use untorn_report::html;
 
 use chromium::Browser;
+
+use crate::pages;
 
 /// One browser, one page after the other: starting it takes longer than all the rest.
 #[test]

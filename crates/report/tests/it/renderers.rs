@@ -1,25 +1,14 @@
 //! Every renderer against hand-made findings, compared with the files in `golden/`.
 //! `UPDATE_GOLDEN=1 cargo test` writes them anew.
 
-#[expect(dead_code, reason = "the other tests use the rest")]
-mod pages;
-mod samples;
-
-use std::path::PathBuf;
 
 use untorn_report::model::Report;
 use untorn_report::terminal::{self, Look};
 use untorn_report::{Finding, TraceFacts, TraceReport, Verdict, dot, json, svg};
 
-fn golden(name: &str, text: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, text).expect("golden file is writable");
-        return;
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(expected == text, "{name} differs; UPDATE_GOLDEN=1 rewrites it. Now:\n{text}");
-}
+use crate::golden;
+use crate::pages;
+use crate::samples;
 
 fn findings() -> Vec<(&'static str, Finding)> {
     vec![
@@ -37,6 +26,9 @@ fn findings() -> Vec<(&'static str, Finding)> {
         ("philosophers", pages::more::philosophers(3)),
         ("two-fields", pages::more::two_fields()),
     ]
+    .into_iter()
+    .map(|(name, finding)| (name, Finding { front_end: "jvm".into(), ..finding }))
+    .collect()
 }
 
 #[test]

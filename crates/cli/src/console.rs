@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use indicatif::{ProgressBar, ProgressStyle};
 use untorn_report::terminal::Look;
 use untorn_report::text::plain;
 use untorn_report::words;
@@ -118,37 +119,51 @@ pub fn ignore_interrupts() {
     let _ = ctrlc::set_handler(|| {});
 }
 
-/// One line on a terminal's standard error that is written over and over.
+/// One line on a terminal's standard error that is written over and over. Nothing is ever written to a file or a pipe.
 #[derive(Debug)]
 pub struct StatusLine {
-    active: bool,
-    shown: bool,
+    is_visible: bool,
+    bar: Option<ProgressBar>,
     next: Instant,
 }
 
 impl StatusLine {
+    /// Nobody needs to know how far the work is if it is done within a second.
     const FIRST: Duration = Duration::from_secs(1);
     const EVERY: Duration = Duration::from_millis(250);
 
-    pub fn new() -> Self {
-        let active = io::stderr().is_terminal();
-        Self { active, shown: false, next: Instant::now() + Self::FIRST }
+    pub fn new(quiet: bool) -> Self {
+        let is_visible = !quiet && io::stderr().is_terminal();
+        Self { is_visible, bar: None, next: Instant::now() + Self::FIRST }
     }
 
+    /// Whether it is time for another text.
     pub fn is_due(&self) -> bool {
-        self.active && Instant::now() >= self.next
+        self.is_visible && Instant::now() >= self.next
     }
 
     pub fn show(&mut self, text: &str) {
         self.next = Instant::now() + Self::EVERY;
-        self.shown = true;
-        let _ = write!(io::stderr().lock(), "\r\x1b[2K{}", plain(text));
+        let bar = self.bar.get_or_insert_with(|| {
+            let style = ProgressStyle::with_template("{msg}");
+            let bar = ProgressBar::new_spinner();
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bar
+        });
+        bar.set_message(plain(text));
+        bar.tick();
     }
 
     pub fn clear(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            let _ = write!(io::stderr().lock(), "\r\x1b[2K");
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
         }
+    }
+}
+
+impl Drop for StatusLine {
+    fn drop(&mut self) {
+        self.clear();
     }
 }
 
@@ -157,47 +172,28 @@ fn plain_lines(text: &str) -> String {
     text.lines().map(plain).collect::<Vec<_>>().join("\n")
 }
 
-/// A counter on standard error, for people who wait; it appears after a second only.
+/// A counter on standard error, for people who wait.
 #[derive(Debug)]
 pub struct Progress {
-    shown: bool,
-    active: bool,
-    next: Instant,
+    line: StatusLine,
     start: Instant,
     what: &'static str,
 }
 
 impl Progress {
-    const FIRST: Duration = Duration::from_secs(1);
-    const EVERY: Duration = Duration::from_millis(200);
-
     pub fn new(what: &'static str, quiet: bool) -> Self {
-        let start = Instant::now();
-        let active = !quiet && io::stderr().is_terminal();
-        Self { shown: false, active, next: start + Self::FIRST, start, what }
+        Self { line: StatusLine::new(quiet), start: Instant::now(), what }
     }
 
     /// Tells how far the work is.
     pub fn at(&mut self, events: u64) {
-        if !self.active {
-            return;
-        }
-        let now = Instant::now();
-        if now < self.next {
-            return;
-        }
-        self.next = now + Self::EVERY;
-        self.shown = true;
-        let seconds = (now - self.start).as_secs();
-        let text = format!("{}: {} events, {seconds} s", self.what, words::number(events));
-        let _ = write!(io::stderr().lock(), "\r\x1b[2K{text}");
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if self.shown {
-            let _ = write!(io::stderr().lock(), "\r\x1b[2K");
+        if self.line.is_due() {
+            let seconds = self.start.elapsed().as_secs();
+            self.line.show(&format!(
+                "{}: {} events, {seconds} s",
+                self.what,
+                words::number(events)
+            ));
         }
     }
 }

@@ -72,7 +72,7 @@ pub fn not_started(start: &Start<'_>, error: &std::io::Error) -> Failure {
 fn watch(launch: &Launch, mut child: Child, begin: Instant) -> Result<ExitStatus> {
     const TICK: Duration = Duration::from_millis(20);
     console::ignore_interrupts();
-    let mut line = StatusLine::new();
+    let mut line = StatusLine::new(false);
     loop {
         match child.try_wait() {
             Ok(Some(status)) => {

@@ -211,11 +211,11 @@ impl Library {
     }
 
     fn text(&mut self, shelf: &Shelf) -> Option<&String> {
-        let archives = &self.archives;
+        let archives = &mut self.archives;
         let read = || match shelf {
             Shelf::Folder(path) => small_text(path),
             Shelf::Archive(index, place) => {
-                archives[*index].text(&archives[*index].entries[*place], MAX_BYTES)
+                archives.get_mut(*index).and_then(|archive| archive.text(*place, MAX_BYTES))
             }
         };
         self.texts.entry(shelf.clone()).or_insert_with(read).as_ref()

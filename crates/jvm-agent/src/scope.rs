@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use untorn_jvm_protocol::config::ScopeConfig;
-use untorn_jvm_protocol::pattern::matches;
+use untorn_trace::glob::{Glob, matches};
 
 /// How much of a class is told.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -92,16 +92,16 @@ const PLATFORM: &[&str] = &["java/*", "javax/*", "jdk/*", "sun/*", "com/sun/*"];
 
 #[derive(Debug)]
 pub struct Scope {
-    instrument: Vec<Pattern>,
-    exclude: Vec<Pattern>,
-    atomic: Vec<Pattern>,
+    instrument: Vec<Glob>,
+    exclude: Vec<Glob>,
+    atomic: Vec<Glob>,
     tracked_calls: BTreeMap<String, Vec<u32>>,
 }
 
 impl Scope {
     pub fn new(config: &ScopeConfig) -> Self {
         let patterns = |texts: &[String]| {
-            texts.iter().map(|text| Pattern::new(&text.replace('.', "/"))).collect()
+            texts.iter().map(|text| Glob::new(&text.replace('.', "/"))).collect()
         };
         Self {
             instrument: patterns(&config.instrument),
@@ -162,20 +162,6 @@ pub fn is_platform(class: &str) -> bool {
 
 fn any(patterns: &[&str], name: &str) -> bool {
     patterns.iter().any(|pattern| matches(pattern, name))
-}
-
-/// A name in which `*` stands for anything.
-#[derive(Debug)]
-struct Pattern(String);
-
-impl Pattern {
-    fn new(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-
-    fn matches(&self, name: &str) -> bool {
-        matches(&self.0, name)
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::pattern::matches;
+use untorn_trace::glob::matches;
 
 /// What stands before the name of the file with the [`Selection`] in the options of the agent.
 pub const SELECT: &str = "select:";

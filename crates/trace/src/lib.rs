@@ -5,8 +5,11 @@
 
 pub mod event;
 pub mod formats;
+pub mod glob;
 pub mod ids;
 pub mod recording;
+pub mod reordering;
+pub mod shapes;
 pub mod source;
 pub mod tables;
 pub mod validate;

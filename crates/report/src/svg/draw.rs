@@ -237,10 +237,9 @@ fn torn_text(out: &mut String, finding: &Finding, layout: &Layout) {
     out.push_str("</g>\n");
 }
 
-/// The ends of an arrow, and where it bends.
+/// Where an arrow begins and where it bends.
 struct Route {
     from: (f64, f64),
-    to: (f64, f64),
     /// 1 to the right, -1 to the left, 0 inside a lane.
     direction: f64,
     path: String,
@@ -263,7 +262,7 @@ fn route(finding: &Finding, layout: &Layout, index: usize, edge: &Edge) -> Optio
         let (from, to) = ((x - from_half, from_y), (x - to_half - 2.0, to_y));
         let path =
             format!("M{} {} C{bend} {from_y} {bend} {to_y} {} {}", from.0, from.1, to.0, to.1);
-        return Some(Route { from, to, direction: 0.0, path, halo: String::new() });
+        return Some(Route { from, direction: 0.0, path, halo: String::new() });
     };
     let direction = if to_row.lane > from_row.lane { 1.0 } else { -1.0 };
     let (left, right) = (&layout.lanes[gap], &layout.lanes[gap + 1]);
@@ -286,7 +285,7 @@ fn route(finding: &Finding, layout: &Layout, index: usize, edge: &Edge) -> Optio
     let curve = format!("C{bend} {from_y} {bend} {to_y} {leave} {to_y}");
     let path = format!("M{} {from_y} H{enter} {curve} H{}", from.0, to.0);
     let halo = format!("M{enter} {from_y} {curve}");
-    Some(Route { from, to, direction, path, halo })
+    Some(Route { from, direction, path, halo })
 }
 
 fn arrow(out: &mut String, finding: &Finding, layout: &Layout, index: usize, edge: &Edge) {

@@ -1,7 +1,6 @@
 //! Every renderer against hand-made findings, compared with the files in `golden/`.
 //! `UPDATE_GOLDEN=1 cargo test` writes them anew.
 
-
 use untorn_report::model::Report;
 use untorn_report::terminal::{self, Look};
 use untorn_report::{Finding, TraceFacts, TraceReport, Verdict, dot, json, svg};

@@ -1,3 +1,5 @@
+use untorn_trace::LockId;
+
 use super::*;
 use crate::random::{Knobs, TraceGen};
 use crate::script::script;

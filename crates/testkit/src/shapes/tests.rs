@@ -1,3 +1,6 @@
+use untorn_trace::shapes::TEAR_ROOM;
+use untorn_trace::{Event, Op, Source, ThreadId};
+
 use super::*;
 use crate::oracle::{conflict, first_violation, transactions};
 use crate::validity::first_defect;

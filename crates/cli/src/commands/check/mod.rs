@@ -19,7 +19,7 @@ use untorn_predict::candidates::Sources;
 use untorn_report::model::{Report, Setting};
 use untorn_report::{html, json};
 
-use crate::console::{Console, StatusLine};
+use crate::console::{Console, StatusLine, Volume};
 use crate::exit::{Exit, Failure, Result};
 use crate::jdk_sources;
 use config::Check;
@@ -55,7 +55,7 @@ pub fn chase(check: &mut Check, console: &mut Console) -> Result<Outcome> {
         check,
         builder: FindingBuilder::new(folder, Arc::clone(&check.options.compositions)),
         library: Library::new(&check.sources, jdk_sources::sources(&check.program.command)),
-        line: StatusLine::new(),
+        line: StatusLine::new(check.volume == Volume::Quiet),
     };
     let mut told: Result<()> = Ok(());
     let mut watch = |news: News<'_>| {

@@ -18,7 +18,7 @@ use untorn_report::words::number;
 
 use crate::commands::check::runner::JvmRunner;
 use crate::commands::check::{could_not_run, forget};
-use crate::console::{Console, StatusLine};
+use crate::console::{Console, StatusLine, Volume};
 use crate::exit::{Exit, Failure, Result};
 use crate::files::is_dash;
 use args::StrategyName;
@@ -89,7 +89,7 @@ fn one(
     forget(&folder);
     let check = compare.check(name, &folder);
     let mut runner = JvmRunner::new(&check, &folder)?;
-    let mut line = StatusLine::new();
+    let mut line = StatusLine::new(compare.volume == Volume::Quiet);
     let mut found = 0;
     let mut first = None;
     let begin = std::time::Instant::now();

@@ -7,7 +7,7 @@ use untorn_predict::Pattern;
 use untorn_predict::avfilter::Reading;
 use untorn_predict::candidates::Sources;
 use untorn_predict::pattern::EventPattern;
-use untorn_testkit::plans::PlanRule;
+use untorn_trace::reordering::PlanRule;
 
 use super::args::{EngineName, FilterName, PredictArgs, StrengthName};
 use crate::config::{Blocks, input, sources_of};

@@ -14,14 +14,14 @@ use untorn_predict::sat::Budget;
 use untorn_predict::simulation::{Knowledge, Simulation};
 use untorn_predict::{Answer, At, Engine, Facts, Goal, History, Plan, Schedule, Strength, Why};
 use untorn_report::words::number;
-use untorn_testkit::plans::check_plan;
+use untorn_trace::reordering::check_plan;
 use untorn_trace::{EventIdx, Tables, VarId};
 
 use super::args::EngineName;
 
 use super::config::{Method, Predict, Sure};
 use super::subject::Subject;
-use crate::console::StatusLine;
+use crate::console::{StatusLine, Volume};
 use crate::exit::{Failure, Result};
 
 /// What all deciders share.
@@ -218,7 +218,7 @@ pub fn all(setting: &Setting<'_, '_>, subjects: &[Subject]) -> Vec<Decided> {
     std::thread::scope(|scope| {
         let helpers: Vec<_> = (1..jobs).map(|_| scope.spawn(work)).collect();
         let own = scope.spawn(work);
-        let mut status = StatusLine::new();
+        let mut status = StatusLine::new(setting.config.volume == Volume::Quiet);
         while !own.is_finished() || helpers.iter().any(|helper| !helper.is_finished()) {
             if status.is_due() {
                 let done = next.load(Ordering::Relaxed).min(subjects.len());

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use untorn_testkit::shapes::{Shape, ShapeSpec, Tear};
+use untorn_trace::shapes::{Shape, ShapeSpec, Tear};
 
 use super::args::{ConvertArgs, CutArgs, GenerateArgs, ShapeName, TraceCommand};
 use crate::config::{format, input};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use untorn_report::words::{count, number};
-use untorn_testkit::shapes::{ShapeSource, ShapeSpec};
+use untorn_trace::shapes::{ShapeSource, ShapeSpec};
 use untorn_trace::{BATCH, Lossy, Source, TraceError};
 
 use crate::console::{Console, Progress};

@@ -1,0 +1,34 @@
+//! The tool as its users call it, in one binary. `cargo test -p untorn --test it cli::` runs one module.
+//!
+//! * No JVM: `cli`, `examples`, `predict`, `report`. With class files: `compose`.
+//! * With a JVM: `check…`, `compare`, `doctor`, and those of the JVM front end alone: `record_…`, `replay`, `indirect_launch`.
+//! * With what `./dev setup` fetches: `jdks`, `junit`, `targets`.
+
+mod check;
+mod check_compositions;
+mod check_seeds;
+mod cli;
+mod compare;
+mod compose;
+mod doctor;
+mod examples;
+mod indirect_launch;
+mod jdks;
+mod junit;
+mod predict;
+mod record_cut;
+mod record_determinism;
+mod record_errors;
+mod record_events;
+mod record_examples;
+mod record_library;
+mod record_loaders;
+mod record_memory;
+mod record_orders;
+mod record_outside;
+mod record_plans;
+mod record_values;
+mod replay;
+mod report;
+mod support;
+mod targets;

@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use untorn_report::phrasing;
 use untorn_report::terminal::Look;
 use untorn_report::text::plain;
-use untorn_report::words;
 
 use crate::exit::{Failure, Result};
 
@@ -192,7 +192,7 @@ impl Progress {
             self.line.show(&format!(
                 "{}: {} events, {seconds} s",
                 self.what,
-                words::number(events)
+                phrasing::number(events)
             ));
         }
     }

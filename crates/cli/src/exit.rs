@@ -53,7 +53,7 @@ impl Failure {
     }
 
     /// The input is at fault, and the program that was run has said so already.
-    pub fn told() -> Self {
+    pub fn already_reported() -> Self {
         Self::input("")
     }
 

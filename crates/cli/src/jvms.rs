@@ -2,8 +2,8 @@
 
 use untorn_jvm::jvm_selection::{JvmSelector, SeenJvm};
 use untorn_jvm::launch::{Launch, Start};
+use untorn_report::phrasing::count;
 use untorn_report::text::plain;
-use untorn_report::words::count;
 
 use crate::exit::{Failure, Result};
 

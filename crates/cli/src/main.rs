@@ -26,7 +26,7 @@ use commands::{
     replay, report, trace, verify,
 };
 use exit::{Exit, Result};
-use project::{Given, Project};
+use project::{ExplicitArgs, Project};
 
 fn main() -> ExitCode {
     match run() {
@@ -48,21 +48,21 @@ fn run() -> Result<ExitCode> {
         Ok(parsed) => parsed,
         Err(answer) => return usage(&answer).map(ExitCode::from),
     };
-    let given = Given::of(&matches);
+    let explicit = ExplicitArgs::of(&matches);
     match cli.command {
         Command::Init => init::run(),
         Command::Record(mut args) => {
-            Project::find()?.fill_record(&mut args, given);
+            Project::find()?.fill_record(&mut args, explicit);
             return record::run(&record::config::Record::new(args)?).map(ExitCode::from);
         }
         Command::Check(mut args) => {
-            Project::find()?.fill_check(&mut args, given);
+            Project::find()?.fill_check(&mut args, explicit);
             check::run(check::config::Check::new(args)?)
         }
         Command::Verify(args) => verify::run(&verify::config::Verify::new(args)?),
         Command::Merge(args) => merge::run(&merge::config::Merge::new(args)),
         Command::Compare(mut args) => {
-            Project::find()?.fill_compare(&mut args, given);
+            Project::find()?.fill_compare(&mut args, explicit);
             compare::run(&compare::config::Compare::new(args)?)
         }
         Command::Doctor(args) => doctor::run(&doctor::config::Doctor::new(args)?),

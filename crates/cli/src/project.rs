@@ -107,9 +107,9 @@ pub struct Project {
 
 /// Which arguments were on the command line.
 #[derive(Clone, Copy)]
-pub struct Given<'m>(Option<&'m ArgMatches>);
+pub struct ExplicitArgs<'m>(Option<&'m ArgMatches>);
 
-impl<'m> Given<'m> {
+impl<'m> ExplicitArgs<'m> {
     /// Of the command that was called.
     pub fn of(matches: &'m ArgMatches) -> Self {
         Self(matches.subcommand().map(|(_, own)| own))
@@ -146,54 +146,54 @@ impl Project {
         }
     }
 
-    pub fn fill_check(&self, args: &mut CheckArgs, given: Given<'_>) {
+    pub fn fill_check(&self, args: &mut CheckArgs, explicit: ExplicitArgs<'_>) {
         let own = &self.text.check;
-        given.fill("time", &mut args.time, own.time.clone());
-        given.fill("runs", &mut args.runs, own.runs);
-        given.fill("per_candidate", &mut args.per_candidate, own.per_candidate);
-        given.fill("explore", &mut args.explore, own.explore);
-        given.fill("run_time", &mut args.run_time, own.run_time.clone().map(Some));
-        given.fill("events", &mut args.events, own.events);
-        given.fill("seed", &mut args.seed, own.seed);
-        given.fill("jobs", &mut args.jobs, own.jobs);
-        given.fill("minimise", &mut args.minimise, own.minimise);
-        given.fill("all_methods", &mut args.all_methods, own.all_methods);
-        given.fill("compositions", &mut args.compositions, own.compositions);
-        given.fill("with", &mut args.with, own.with.clone());
-        given.fill("blocks", &mut args.blocks, own.blocks);
-        given.fill("atomic", &mut args.scope.atomic, own.atomic.clone());
-        given.fill("not_atomic", &mut args.not_atomic, own.not_atomic.clone());
-        given.fill("instrument", &mut args.scope.instrument, own.instrument.clone());
-        given.fill("exclude", &mut args.scope.exclude, own.exclude.clone());
-        given.fill("out", &mut args.out, own.out.as_ref().map(|path| self.folder.join(path)));
+        explicit.fill("time", &mut args.time, own.time.clone());
+        explicit.fill("runs", &mut args.runs, own.runs);
+        explicit.fill("per_candidate", &mut args.per_candidate, own.per_candidate);
+        explicit.fill("explore", &mut args.explore, own.explore);
+        explicit.fill("run_time", &mut args.run_time, own.run_time.clone().map(Some));
+        explicit.fill("events", &mut args.events, own.events);
+        explicit.fill("seed", &mut args.seed, own.seed);
+        explicit.fill("jobs", &mut args.jobs, own.jobs);
+        explicit.fill("minimise", &mut args.minimise, own.minimise);
+        explicit.fill("all_methods", &mut args.all_methods, own.all_methods);
+        explicit.fill("compositions", &mut args.compositions, own.compositions);
+        explicit.fill("with", &mut args.with, own.with.clone());
+        explicit.fill("blocks", &mut args.blocks, own.blocks);
+        explicit.fill("atomic", &mut args.scope.atomic, own.atomic.clone());
+        explicit.fill("not_atomic", &mut args.not_atomic, own.not_atomic.clone());
+        explicit.fill("instrument", &mut args.scope.instrument, own.instrument.clone());
+        explicit.fill("exclude", &mut args.scope.exclude, own.exclude.clone());
+        explicit.fill("out", &mut args.out, own.out.as_ref().map(|path| self.folder.join(path)));
         let sources = own.source.iter().flatten().map(|path| self.folder.join(path)).collect();
-        given.fill("source", &mut args.source, own.source.as_ref().map(|_| sources));
+        explicit.fill("source", &mut args.source, own.source.as_ref().map(|_| sources));
         self.fill_program(&mut args.program, own.program());
     }
 
-    pub fn fill_compare(&self, args: &mut CompareArgs, given: Given<'_>) {
+    pub fn fill_compare(&self, args: &mut CompareArgs, explicit: ExplicitArgs<'_>) {
         let own = &self.text.check;
-        given.fill("events", &mut args.events, own.events);
-        given.fill("seed", &mut args.seed, own.seed);
-        given.fill("blocks", &mut args.blocks, own.blocks);
-        given.fill("atomic", &mut args.scope.atomic, own.atomic.clone());
-        given.fill("not_atomic", &mut args.not_atomic, own.not_atomic.clone());
-        given.fill("instrument", &mut args.scope.instrument, own.instrument.clone());
-        given.fill("exclude", &mut args.scope.exclude, own.exclude.clone());
+        explicit.fill("events", &mut args.events, own.events);
+        explicit.fill("seed", &mut args.seed, own.seed);
+        explicit.fill("blocks", &mut args.blocks, own.blocks);
+        explicit.fill("atomic", &mut args.scope.atomic, own.atomic.clone());
+        explicit.fill("not_atomic", &mut args.not_atomic, own.not_atomic.clone());
+        explicit.fill("instrument", &mut args.scope.instrument, own.instrument.clone());
+        explicit.fill("exclude", &mut args.scope.exclude, own.exclude.clone());
         self.fill_program(&mut args.program, own.program());
     }
 
-    pub fn fill_record(&self, args: &mut RecordArgs, given: Given<'_>) {
+    pub fn fill_record(&self, args: &mut RecordArgs, explicit: ExplicitArgs<'_>) {
         let own = &self.text.record;
         let output = own.output.as_ref().map(|path| self.folder.join(path));
-        given.fill("output", &mut args.output, output);
-        given.fill("policy", &mut args.policy, own.policy);
-        given.fill("seed", &mut args.seed, own.seed);
-        given.fill("quantum", &mut args.quantum, own.quantum);
-        given.fill("atomic", &mut args.scope.atomic, own.atomic.clone());
-        given.fill("instrument", &mut args.scope.instrument, own.instrument.clone());
-        given.fill("exclude", &mut args.scope.exclude, own.exclude.clone());
-        given.fill("patience", &mut args.patience, own.patience);
+        explicit.fill("output", &mut args.output, output);
+        explicit.fill("policy", &mut args.policy, own.policy);
+        explicit.fill("seed", &mut args.seed, own.seed);
+        explicit.fill("quantum", &mut args.quantum, own.quantum);
+        explicit.fill("atomic", &mut args.scope.atomic, own.atomic.clone());
+        explicit.fill("instrument", &mut args.scope.instrument, own.instrument.clone());
+        explicit.fill("exclude", &mut args.scope.exclude, own.exclude.clone());
+        explicit.fill("patience", &mut args.patience, own.patience);
         self.fill_program(&mut args.program, own.program());
     }
 

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use untorn_report::phrasing;
 use untorn_report::text::plain;
-use untorn_report::words;
 use untorn_serializability::block_filter::BlockFilter;
 use untorn_trace::formats::utr;
 use untorn_trace::validate::Validator;
@@ -49,7 +49,7 @@ impl Reading {
 
 /// How to read.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner<'a> {
+pub struct ReadOptions<'a> {
     pub blocks: &'a Blocks,
     /// What to show to those who wait.
     pub progress: &'static str,
@@ -60,7 +60,7 @@ pub struct Manner<'a> {
 /// An impossible event is an error, or left out if the input is to be read leniently.
 pub fn read(
     input: &Input,
-    manner: Manner<'_>,
+    manner: ReadOptions<'_>,
     each: &mut dyn FnMut(EventIdx, &[Event]) -> ControlFlow<()>,
 ) -> Result<Reading> {
     let mut source = input.open()?;
@@ -138,7 +138,7 @@ fn ill_formed(input: &Input, validator: &Validator, tables: &Tables) -> Failure 
     let mut lines = describe(validator, tables);
     let rest = validator.count().saturating_sub(LISTED as u64);
     if rest > 0 {
-        lines.push(format!("and at least {} more", words::number(rest)));
+        lines.push(format!("and at least {} more", phrasing::number(rest)));
     }
     Failure::input(format!("the trace cannot have happened, {}", input.name()))
         .details(lines)

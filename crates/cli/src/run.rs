@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use untorn_jvm::launch::{Launch, LaunchError, Start};
 use untorn_jvm::{DEADLOCK_EXIT, NO_TEST_EXIT};
-use untorn_report::words::number;
+use untorn_report::phrasing::number;
 
 use crate::console::{self, StatusLine};
 use crate::exit::{Failure, Result};
@@ -44,7 +44,7 @@ pub fn run(launch: &Launch, start: &Start<'_>, surroundings: &Surroundings) -> R
         command.stdin(Stdio::inherit()).spawn().map_err(|error| not_started(start, &error))?;
     let status = watch(launch, child, begin)?;
     if status.code() == Some(NO_TEST_EXIT) && is_junit(start.words) {
-        return Err(Failure::told());
+        return Err(Failure::already_reported());
     }
     let late = jvms::only_one(launch, start)?;
     let said = launch.progress();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use untorn_explore as explore;
 use untorn_explore::{Compositions, Outcome, Shard, Unsearched};
 use untorn_report::model::{CheckFacts, Finding, Report, Scene, Setting, Unreached};
-use untorn_report::words::count;
+use untorn_report::phrasing::count;
 use untorn_trace::VarId;
 
 use crate::{cycle, deadlock, scene, violation};

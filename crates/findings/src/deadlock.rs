@@ -4,7 +4,7 @@ use std::path::Path;
 
 use untorn_explore::{Deadlock, Mark, Waiting};
 use untorn_report::model::{Block, Evidence, Finding, SceneStep, Transaction};
-use untorn_report::words::count;
+use untorn_report::phrasing::count;
 use untorn_report::{Operation, operation};
 use untorn_trace::{Op, Tables};
 

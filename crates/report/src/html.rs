@@ -10,9 +10,9 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::model::{CheckFacts, Excerpt, Finding, Report};
+use crate::phrasing::{count, number};
 use crate::story::{Story, stories};
 use crate::text::{plain, xml};
-use crate::words::{count, number};
 
 const PAGE: &str = include_str!("html/page.html");
 const STYLE: &str = concat!(include_str!("html/style.css"), include_str!("html/narrow.css"));
@@ -29,7 +29,7 @@ const SCRIPT: &str = concat!(
 );
 
 /// Longer names and values are cut: they would fill the page, and nobody reads a megabyte.
-const MOST_TEXT: usize = 2_000;
+const MAX_TEXT: usize = 2_000;
 
 /// What the script reads.
 #[derive(Serialize)]
@@ -122,8 +122,8 @@ fn base64(bytes: &[u8]) -> String {
 fn tame(value: &mut serde_json::Value) {
     match value {
         serde_json::Value::String(text) => {
-            if text.len() > MOST_TEXT {
-                *text = text.chars().take(MOST_TEXT).collect::<String>() + "…";
+            if text.len() > MAX_TEXT {
+                *text = text.chars().take(MAX_TEXT).collect::<String>() + "…";
             }
             // Tabs are part of source lines.
             *text = text.split('\t').map(plain).collect::<Vec<_>>().join("\t");

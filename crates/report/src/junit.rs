@@ -37,7 +37,7 @@ fn case(story: &Story) -> String {
     let of = if names.is_empty() {
         String::new()
     } else {
-        format!(" of {}", crate::words::list(&names, pair))
+        format!(" of {}", crate::phrasing::list(&names, pair))
     };
     let name = match story.fault {
         Fault::Torn => format!("{} is atomic ({}{of})", story.block, story.kind.to_lowercase()),
@@ -47,7 +47,7 @@ fn case(story: &Story) -> String {
             if blocks.is_empty() {
                 blocks.push("the program");
             }
-            format!("{} does not deadlock", crate::words::list(&blocks, 4))
+            format!("{} does not deadlock", crate::phrasing::list(&blocks, 4))
         }
     };
     let head =

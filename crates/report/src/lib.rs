@@ -14,6 +14,7 @@ pub mod markdown;
 pub mod model;
 pub mod operation;
 pub mod perfetto;
+pub mod phrasing;
 pub mod sarif;
 pub mod scene;
 pub mod story;
@@ -21,7 +22,6 @@ pub mod svg;
 pub mod terminal;
 pub mod text;
 mod validate;
-pub mod words;
 
 pub use language::{Language, Phrase, Problem, of_front_end};
 pub use model::{

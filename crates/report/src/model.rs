@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::language::{Language, of_front_end};
 use crate::operation::{Action, Operation};
+use crate::phrasing;
 pub use crate::scene::{Excerpt, Scene, SceneStep, SceneVariable};
-use crate::words;
 
 /// The version of the JSON form. It grows when a field changes its meaning or disappears; a new
 /// field alone does not change it.
@@ -176,7 +176,7 @@ impl Composition {
     /// `Map.containsKey and Map.remove in Cart.remove are not one step`.
     pub fn headline(&self) -> Option<String> {
         let [first, last] = self.own()?.map(CallMade::short_name);
-        let client = words::call_name(&self.client);
+        let client = phrasing::call_name(&self.client);
         Some(match first == last {
             true => format!("two calls of {first} in {client} are not one step"),
             false => format!("{first} and {last} in {client} are not one step"),
@@ -200,7 +200,7 @@ pub struct CallMade {
 impl CallMade {
     /// `Map.remove`
     pub fn short_name(&self) -> &str {
-        words::call_name(&self.api)
+        phrasing::call_name(&self.api)
     }
 
     /// `remove`
@@ -451,7 +451,7 @@ impl Finding {
                 from,
                 to,
                 why,
-                because: words::because(&operations[from], &operations[to], why),
+                because: phrasing::because(&operations[from], &operations[to], why),
                 closing: i == last,
             })
             .collect();
@@ -470,7 +470,7 @@ impl Finding {
             sources: Vec::new(),
             waiting: Vec::new(),
         };
-        finding.headline = words::headline(&finding);
+        finding.headline = phrasing::headline(&finding);
         finding.badges = finding.find_badges();
         finding
     }
@@ -495,7 +495,7 @@ impl Finding {
             // Nobody closed it: each was there first for somebody.
             edge.closing = false;
         }
-        finding.headline = words::headline(&finding);
+        finding.headline = phrasing::headline(&finding);
         finding.badges = vec!["deadlock".to_owned()];
         finding
     }

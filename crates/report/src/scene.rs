@@ -85,7 +85,7 @@ const AFTER: u32 = 4;
 const CLOSE: u32 = 6;
 
 /// Columns kept of one line; generated code has lines that nobody reads.
-const MOST_COLUMNS: usize = 240;
+const MAX_COLUMNS: usize = 240;
 
 /// Cuts the lines of interest out of a file, with what stands around them. Two lines that belong to the same
 /// pane may be joined through up to [`CLOSE`] lines that nobody asked for.
@@ -103,7 +103,7 @@ pub fn excerpts(file: &str, path: &str, text: &str, wanted: &[u32]) -> Vec<Excer
             _ => ranges.push((from, to)),
         }
     }
-    let cut = |line: &&str| line.chars().take(MOST_COLUMNS).collect::<String>();
+    let cut = |line: &&str| line.chars().take(MAX_COLUMNS).collect::<String>();
     ranges
         .into_iter()
         .map(|(from, to)| Excerpt {

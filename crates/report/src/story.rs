@@ -208,7 +208,7 @@ pub fn story(finding: &Finding, check: Option<&crate::model::CheckFacts>) -> Sto
 }
 
 /// Threads beside those of the cycle get a lane up to this many.
-const MOST_LANES: usize = 6;
+const MAX_LANES: usize = 6;
 
 /// What all parts of a story need to know of a finding.
 struct Plot<'a> {
@@ -239,7 +239,7 @@ impl<'a> Plot<'a> {
         // Others who touched the same variables meanwhile are no part of the cycle, but of the picture.
         for step in finding.scene.iter().flat_map(|scene| &scene.steps) {
             let thread = &step.operation.thread;
-            if lanes.len() < MOST_LANES && lanes.iter().all(|lane| lane.name != *thread) {
+            if lanes.len() < MAX_LANES && lanes.iter().all(|lane| lane.name != *thread) {
                 lanes.push(Lane {
                     name: thread.clone(),
                     block: String::new(),
@@ -381,7 +381,8 @@ fn links(plot: &Plot<'_>, rows: &[Row]) -> Vec<Link> {
     {
         // The same edges, between the accesses that the story is told with.
         let edge = |from, to| {
-            let because = crate::words::because(&operations[from], &operations[to], Why::Variable);
+            let because =
+                crate::phrasing::because(&operations[from], &operations[to], Why::Variable);
             crate::Edge { from, to, why: Why::Variable, because, closing: false }
         };
         return [edge(a, b), edge(b, c)].iter().map(link).collect();

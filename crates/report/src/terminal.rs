@@ -7,10 +7,10 @@ use anstyle::{AnsiColor, Style};
 
 use crate::model::{Alarm, Finding, Tear};
 use crate::operation::Operation;
+use crate::phrasing;
 use crate::scene::{line_at, split_place};
 use crate::story::story;
 use crate::text::{ellipsis, middle_ellipsis, pad, plain, tail_ellipsis, width, wrap};
-use crate::words;
 
 /// How to show it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +57,7 @@ pub fn finding(finding: &Finding, look: &Look) -> String {
         out.push_str(&proof(finding, look));
     }
     if finding.occurrences > 1 {
-        out.push_str(&paragraph(&format!("Seen {}.", words::times(finding.occurrences)), look));
+        out.push_str(&paragraph(&format!("Seen {}.", phrasing::times(finding.occurrences)), look));
     }
     if let Some(evidence) = &finding.evidence {
         for effect in &evidence.effects {
@@ -85,17 +85,17 @@ fn proof(finding: &Finding, look: &Look) -> String {
     // Orders that were played through say it in a line; how it follows from the values is for who asks.
     let orders = story.orders.filter(|orders| orders.is_refuted() && !look.verbose);
     if let Some(orders) = orders.filter(|_| !proof.is_empty()) {
-        let blocks = words::count(orders.parts.len() as u64, "block");
+        let blocks = phrasing::count(orders.parts.len() as u64, "block");
         let tried = orders.orders.len();
         proof = vec![format!("no serial order of the {blocks} gives these values ({tried} tried)")];
     }
     if proof.is_empty() || look.verbose {
-        proof.push(words::cycle(finding));
+        proof.push(phrasing::cycle(finding));
     }
     if story.pattern.len() == 4 {
         proof.insert(0, story.headline.iter().map(|span| span.text.as_str()).collect());
     }
-    proof.extend(words::blame(finding));
+    proof.extend(phrasing::blame(finding));
     proof.iter().map(|sentence| paragraph(sentence, look)).collect()
 }
 
@@ -103,7 +103,7 @@ fn proof(finding: &Finding, look: &Look) -> String {
 pub fn alarm(alarm: &Alarm, look: &Look) -> String {
     let mut head = format!("{} {}", paint("warning:", ALARM, look), plain(&alarm.headline));
     if alarm.occurrences > 1 {
-        head.push_str(&format!(", {}", words::times(alarm.occurrences)));
+        head.push_str(&format!(", {}", phrasing::times(alarm.occurrences)));
     }
     let label = format!("[{} · may be a false alarm]", plain(&alarm.checker));
     head.push_str(&format!("  {}\n", paint(&label, FAINT, look)));
@@ -188,7 +188,7 @@ fn mark(finding: &Finding, tear: Option<&Tear>, operation: usize) -> String {
         }
         Some(_) => "←".to_owned(),
         None if tear.is_some_and(|tear| tear.target == operation) => {
-            words::harm(finding).map_or_else(String::new, |text| ellipsis(&plain(&text), 48))
+            phrasing::harm(finding).map_or_else(String::new, |text| ellipsis(&plain(&text), 48))
         }
         None => String::new(),
     }
@@ -206,7 +206,7 @@ fn columns(room: usize, wanted: [usize; 3]) -> [usize; 3] {
 
 fn table(rows: &[Row], look: &Look) -> String {
     let widest = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
-    let at = widest(&|row| words::number(row.at).len());
+    let at = widest(&|row| phrasing::number(row.at).len());
     let verb = widest(&|row| row.verb.len());
     let numbers = if look.verbose { at + 2 } else { 0 };
     let room = look.width.saturating_sub(numbers + verb + 7);
@@ -223,7 +223,7 @@ fn table(rows: &[Row], look: &Look) -> String {
         let mut line = "  ".to_owned();
         let mut columns = 2;
         if look.verbose {
-            let number = format!("{:>at$}", words::number(row.at));
+            let number = format!("{:>at$}", phrasing::number(row.at));
             line.push_str(&format!("{}  ", paint(&number, FAINT, look)));
             columns += at + 2;
         }

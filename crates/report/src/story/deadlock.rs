@@ -9,11 +9,11 @@ use super::{
 use crate::language::{Language, Phrase, Problem};
 use crate::model::{CheckFacts, Edge, Fault, Finding, SceneStep};
 use crate::operation::{Action, Operation};
+use crate::phrasing;
 use crate::text::ellipsis;
-use crate::words;
 
 /// Locks of a cycle beyond so many are not named in a sentence.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 pub fn story(finding: &Finding, check: Option<&CheckFacts>) -> Story {
     let mut plot = Plot::new(finding);
@@ -21,7 +21,7 @@ pub fn story(finding: &Finding, check: Option<&CheckFacts>) -> Story {
     plot.keys = keys(finding);
     plot.pattern = String::new();
     if finding.transactions.is_empty() {
-        plot.lanes = finding.waiting.iter().take(super::MOST_LANES).map(lane_of).collect();
+        plot.lanes = finding.waiting.iter().take(super::MAX_LANES).map(lane_of).collect();
     }
     let mut rows = rows::rows(&plot);
     if plot.lanes.is_empty() {
@@ -181,10 +181,10 @@ fn gist(plot: &Plot<'_>) -> String {
     if threads.is_empty() {
         let names: Vec<&str> =
             plot.finding.waiting.iter().map(|step| step.operation.thread.as_str()).collect();
-        return words::list(&names, MOST_NAMED);
+        return phrasing::list(&names, MAX_NAMED);
     }
     let locks: Vec<&String> = plot.variables.iter().map(|lock| &lock.name).collect();
-    format!("{}: {}", words::list(&threads, MOST_NAMED), words::list(&locks, MOST_NAMED))
+    format!("{}: {}", phrasing::list(&threads, MAX_NAMED), phrasing::list(&locks, MAX_NAMED))
 }
 
 fn link(plot: &Plot<'_>, edge: &Edge, rows: &[rows::Row]) -> Link {
@@ -237,7 +237,7 @@ pub fn waits(step: &SceneStep, language: &dyn Language) -> String {
     };
     let holds = match step.holds.as_slice() {
         [] => String::new(),
-        held => format!(" and holds {}", words::list(held, MOST_NAMED)),
+        held => format!(" and holds {}", phrasing::list(held, MAX_NAMED)),
     };
     format!("{who} waits {what}{holds}")
 }
@@ -304,7 +304,7 @@ fn fixes(plot: &Plot<'_>) -> Vec<Fix> {
         format!(
             "If {} can copy what is needed under the first lock and leave it before taking the second, there is \
              nothing to wait for in a circle.",
-            if blocks.is_empty() { "the code".to_owned() } else { words::list(&blocks, MOST_NAMED) }
+            if blocks.is_empty() { "the code".to_owned() } else { phrasing::list(&blocks, MAX_NAMED) }
         ),
     ));
     out.extend(plot.finding.language().fix(&Problem::CircularWait));
@@ -326,7 +326,7 @@ fn by_code(plot: &Plot<'_>, parts: &[Part<'_>]) -> Fix {
         .collect();
     let names: Vec<String> = plot.variables.iter().map(|lock| ellipsis(&lock.name, 40)).collect();
     Fix::new(
-        format!("Take {} always in this order", words::list(&names, MOST_NAMED)),
+        format!("Take {} always in this order", phrasing::list(&names, MAX_NAMED)),
         format!(
             "Now {}. If everybody takes them in one order, whoever has the first gets the others, too, and no circle \
              can close. Which order does not matter.",
@@ -344,9 +344,9 @@ fn by_object(plot: &Plot<'_>, parts: &[Part<'_>]) -> Fix {
             "Everybody runs the same lines ({first}, then {second}), but what is first for one is second for another \
              ({}). Give the objects an order that all share, such as a number in each, and lock the lower one \
              first.",
-            words::list(
+            phrasing::list(
                 &plot.variables.iter().map(|lock| &lock.full).collect::<Vec<_>>(),
-                MOST_NAMED
+                MAX_NAMED
             )
         ),
     );

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Card, Plot, composition};
 use crate::language::Phrase;
 use crate::model::{CheckFacts, Finding, Scene};
-use crate::words;
+use crate::phrasing;
 
 pub fn replay(finding: &Finding) -> Card {
     match &finding.evidence {
@@ -33,8 +33,8 @@ pub fn proof(plot: &Plot<'_>) -> Vec<String> {
         composition::find(plot).map(|calls| calls.proof()).unwrap_or_default();
     out.extend(values.clone().cloned());
     if values.count() == 0 {
-        out.push(words::cycle(plot.finding));
-        out.extend(words::blame(plot.finding));
+        out.push(phrasing::cycle(plot.finding));
+        out.extend(phrasing::blame(plot.finding));
     }
     out
 }
@@ -43,7 +43,7 @@ pub fn proof(plot: &Plot<'_>) -> Vec<String> {
 fn threads(plot: &Plot<'_>, scene: &Scene) -> String {
     let shown = plot.lanes.len() as u64;
     let names: Vec<&str> = plot.variables.iter().map(|v| v.name.as_str()).collect();
-    let names = words::list(&names, 3);
+    let names = phrasing::list(&names, 3);
     let mut out = format!("{shown} of {} shown", scene.threads);
     if names.is_empty() || plot.finding.is_deadlock() {
         return out;
@@ -52,7 +52,7 @@ fn threads(plot: &Plot<'_>, scene: &Scene) -> String {
         scene.steps.iter().map(|step| step.operation.thread.as_str()).collect();
     let aside = seen.iter().filter(|name| plot.lane(name).is_none()).count() as u64;
     if aside > 0 {
-        out.push_str(&format!("; {} more touched {names} meanwhile", words::number(aside)));
+        out.push_str(&format!("; {} more touched {names} meanwhile", phrasing::number(aside)));
     }
     match scene.threads.saturating_sub(shown + aside) {
         0 => {}
@@ -72,7 +72,7 @@ pub fn evidence(plot: &Plot<'_>, check: Option<&CheckFacts>) -> Vec<(String, Str
     };
     if let Some(evidence) = &finding.evidence {
         let of =
-            check.map_or_else(String::new, |check| format!(" of {}", words::number(check.runs)));
+            check.map_or_else(String::new, |check| format!(" of {}", phrasing::number(check.runs)));
         let after = evidence.milliseconds as f64 / 1000.0;
         row("Seen in", format!("run {}{of}, after {after:.1} s", evidence.run));
         if evidence.alike > 0 {
@@ -80,7 +80,7 @@ pub fn evidence(plot: &Plot<'_>, check: Option<&CheckFacts>) -> Vec<(String, Str
                 "Seen also",
                 format!(
                     "{} with other accesses of the same block",
-                    words::times(evidence.alike.into())
+                    phrasing::times(evidence.alike.into())
                 ),
             );
         }
@@ -99,14 +99,14 @@ pub fn evidence(plot: &Plot<'_>, check: Option<&CheckFacts>) -> Vec<(String, Str
                 "Schedule",
                 match preemptions {
                     0 => "stops no thread that could go on".to_owned(),
-                    some => format!("stops a thread that could go on {}", words::times(some)),
+                    some => format!("stops a thread that could go on {}", phrasing::times(some)),
                 },
             );
         }
         row("Trace", evidence.trace.clone());
     }
     if finding.occurrences > 1 {
-        row("Seen", words::times(finding.occurrences));
+        row("Seen", phrasing::times(finding.occurrences));
     }
     if let Some(scene) = &finding.scene {
         row("Threads", threads(plot, scene));
@@ -117,7 +117,7 @@ pub fn evidence(plot: &Plot<'_>, check: Option<&CheckFacts>) -> Vec<(String, Str
         (false, 2..) => "Variables",
         (false, _) => "Variable",
     };
-    row(title, words::list(&objects, 6));
+    row(title, phrasing::list(&objects, 6));
     if let Some(block) = finding.refuted().next() {
         let place =
             if block.place.is_empty() { String::new() } else { format!(", {}", block.place) };

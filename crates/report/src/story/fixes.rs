@@ -63,7 +63,7 @@ fn of_cycle(plot: &Plot<'_>) -> Vec<Fix> {
         format!(
             "The others got in between uses of {}. A lock that is taken before the first and given back after \
              the last of them, and that the other threads take, too, closes the gap.",
-            crate::words::list(&targets, 3)
+            crate::phrasing::list(&targets, 3)
         ),
     )]
 }

@@ -3,8 +3,8 @@
 use super::{Plot, Span, composition, short_value, short_variable, split_block};
 use crate::model::{Finding, Why};
 use crate::operation::{Action, Operation};
+use crate::phrasing;
 use crate::text::ellipsis;
-use crate::words;
 
 /// What this kind of tear is called.
 pub fn kind(plot: &Plot<'_>) -> &'static str {
@@ -140,11 +140,11 @@ fn of_cycle<'a>(plot: &Plot<'a>) -> Vec<Part<'a>> {
     let (_, method) = finding.refuted().next().map_or(("", ""), |block| split_block(&block.name));
     if finding.blamed().is_none() {
         let names: Vec<String> = (0..finding.transactions.len())
-            .map(|index| ellipsis(&words::transaction(finding, index), 40))
+            .map(|index| ellipsis(&phrasing::transaction(finding, index), 40))
             .collect();
         let text = format!(
             "{} cannot all be atomic: each must run before the next.",
-            words::list(&names, 3)
+            phrasing::list(&names, 3)
         );
         return vec![Own(text)];
     }
@@ -229,7 +229,7 @@ pub fn gist(plot: &Plot<'_>) -> String {
             ellipsis(&first.thread, 24),
             ellipsis(&second.thread, 24)
         ),
-        None => words::list(&plot.lanes.iter().map(|lane| &lane.name).collect::<Vec<_>>(), 3),
+        None => phrasing::list(&plot.lanes.iter().map(|lane| &lane.name).collect::<Vec<_>>(), 3),
     }
 }
 

@@ -7,9 +7,9 @@ use super::{
     split_block,
 };
 use crate::model::{CheckFacts, Fault, TraceReport, Unreached};
+use crate::phrasing;
 use crate::scene::split_place;
 use crate::text::ellipsis;
-use crate::words;
 
 const TORN: &str = "One thread";
 const OTHER: &str = "Another thread";
@@ -41,7 +41,7 @@ impl<'a> Guess<'a> {
         let names: Vec<String> = variables.iter().map(|v| ellipsis(&v.name, 40)).collect();
         let x = match (names.as_slice(), letters.len()) {
             ([one], 4) => format!("two elements of {one}"),
-            (names, _) => words::list(names, 2),
+            (names, _) => phrasing::list(names, 2),
         };
         Self { unreached, method: split_block(&unreached.block).1, letters, variables, x }
     }
@@ -244,10 +244,10 @@ pub fn undecided(trace: &TraceReport, number: u32) -> Story {
         }],
         dek: format!(
             "The trace has {} of {}.",
-            words::count(trace.facts.events, "event"),
-            words::count(trace.facts.threads, "thread")
+            phrasing::count(trace.facts.events, "event"),
+            phrasing::count(trace.facts.threads, "thread")
         ),
-        gist: format!("read by {}", words::list(&names, 3)),
+        gist: format!("read by {}", phrasing::list(&names, 3)),
         replay: Card {
             title: "Decide it".to_owned(),
             command: format!("untorn analyze {}", shell(&trace.facts.file)),

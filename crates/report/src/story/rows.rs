@@ -12,7 +12,7 @@ use crate::text::{ellipsis, tail_ellipsis};
 const FEWEST_HIDDEN: u64 = 12;
 
 /// Above this many rows only what is close to a key access is shown.
-const MOST_ROWS: usize = 40;
+const MAX_ROWS: usize = 40;
 const AROUND_KEYS: usize = 3;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -147,7 +147,7 @@ pub(super) fn switch(plot: &Plot<'_>, lane: usize) -> Row {
 
 fn gap(lane: usize, count: u64, noun: &str, why: &str) -> Row {
     let mut row = Row::new(Kind::Gap, lane);
-    let count = crate::words::count(count, noun);
+    let count = crate::phrasing::count(count, noun);
     row.label = format!("⋯ {count}");
     row.text = format!("{count}{why}");
     row
@@ -252,7 +252,7 @@ fn mark_lost(rows: &mut [Row]) {
 
 /// Keeps what is close to key accesses, and begins and ends; the rest becomes gaps.
 fn fold(plot: &Plot<'_>, rows: Vec<Row>) -> Vec<Row> {
-    if rows.len() <= MOST_ROWS {
+    if rows.len() <= MAX_ROWS {
         return rows;
     }
     // Switches follow from what is left.
@@ -264,7 +264,7 @@ fn fold(plot: &Plot<'_>, rows: Vec<Row>) -> Vec<Row> {
     let mut folded = Vec::new();
     for (index, row) in rows.into_iter().enumerate() {
         let outline = matches!(row.kind, Kind::Begin | Kind::End) && keys.len() < 12;
-        if is_close(index) || index == 0 || index == last || (outline && out.len() < MOST_ROWS) {
+        if is_close(index) || index == 0 || index == last || (outline && out.len() < MAX_ROWS) {
             out.extend(gap_of(&std::mem::take(&mut folded), out.last()));
             if out.last().is_some_and(|before| before.lane != row.lane) {
                 out.push(switch(plot, row.lane));

@@ -9,12 +9,12 @@ use serde::Serialize;
 
 use super::{Node, Plot};
 use crate::operation::{Action, Operation};
-use crate::words;
+use crate::phrasing;
 
 /// More transactions than this make too many orders for a table.
-const MOST_BLOCKS: usize = 3;
-const MOST_VARIABLES: usize = 2;
-const MOST_COLUMNS: usize = 6;
+const MAX_BLOCKS: usize = 3;
+const MAX_VARIABLES: usize = 2;
+const MAX_COLUMNS: usize = 6;
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct SerialOrders {
@@ -64,8 +64,7 @@ struct Play<'a> {
 pub fn orders(plot: &Plot<'_>) -> Option<SerialOrders> {
     let scene = plot.finding.scene.as_ref().filter(|scene| scene.whole)?;
     let count = plot.finding.transactions.len();
-    if !(2..=MOST_BLOCKS).contains(&count) || !(1..=MOST_VARIABLES).contains(&plot.variables.len())
-    {
+    if !(2..=MAX_BLOCKS).contains(&count) || !(1..=MAX_VARIABLES).contains(&plot.variables.len()) {
         return None;
     }
     let mut accesses = Vec::new();
@@ -81,7 +80,7 @@ pub fn orders(plot: &Plot<'_>) -> Option<SerialOrders> {
     let is_read = |index: &usize| accesses[*index].operation.action == Action::Read;
     let reads: Vec<usize> = (0..accesses.len()).filter(is_read).collect();
     let play = Play { before: before?, reads, accesses };
-    if play.reads.len() + play.before.len() > MOST_COLUMNS || play.reads.is_empty() {
+    if play.reads.len() + play.before.len() > MAX_COLUMNS || play.reads.is_empty() {
         return None;
     }
     let observed = play.observed();
@@ -212,7 +211,7 @@ fn verdict(plot: &Plot<'_>, orders: &[Order]) -> String {
                 order.nodes.iter().map(|&node| &plot.finding.transactions[node].thread).collect();
             format!(
                 "The order {} gives the same values here: the block was torn, but these values do not show it.",
-                words::list(&names, 4)
+                phrasing::list(&names, 4)
             )
         }
     }

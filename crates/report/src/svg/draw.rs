@@ -7,8 +7,8 @@ use super::layout::{
 };
 use crate::model::{Edge, Finding, Why};
 use crate::operation::{Action, Operation};
+use crate::phrasing;
 use crate::text::{ellipsis, middle_ellipsis, plain, tail_ellipsis, wrap, xml};
-use crate::words;
 
 const TORN_LINE: f64 = 17.0;
 
@@ -44,9 +44,9 @@ fn heading(out: &mut String, finding: &Finding, layout: &Layout) {
         y += 26.0;
     }
     let mut facts = finding.badges.clone();
-    facts.push(words::count(finding.transactions.len() as u64, "transaction"));
+    facts.push(phrasing::count(finding.transactions.len() as u64, "transaction"));
     if finding.occurrences > 1 {
-        facts.push(format!("seen {}", words::times(finding.occurrences)));
+        facts.push(format!("seen {}", phrasing::times(finding.occurrences)));
     }
     let text = xml(&facts.join(" · "));
     let _ =
@@ -218,7 +218,7 @@ fn torn_text(out: &mut String, finding: &Finding, layout: &Layout) {
     let free = layout.tears.iter().filter(|tear| !covered(tear));
     let tallest = free.max_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)));
     let Some((top, bottom)) = tallest else { return };
-    let whole = format!("torn by {}", words::list(&names, 4));
+    let whole = format!("torn by {}", phrasing::list(&names, 4));
     let columns = (2.0 * lane.half / 8.6) as usize;
     let mut lines = wrap(&whole, columns);
     let room = ((bottom - top - 16.0) / TORN_LINE) as usize;
@@ -384,7 +384,7 @@ fn notes_of_pill(out: &mut String, finding: &Finding, layout: &Layout, row: &Row
         out,
         "<text class=\"position\" x=\"{MARGIN}\" y=\"{}\"><title>position in the trace</title>{}</text>",
         y + 4.0,
-        words::number(finding.operations[index].at)
+        phrasing::number(finding.operations[index].at)
     );
 }
 

@@ -2,8 +2,8 @@
 
 use crate::model::{Block, Finding};
 use crate::operation::Operation;
+use crate::phrasing;
 use crate::text::{ellipsis, middle_ellipsis, plain, width};
-use crate::words;
 
 pub const MARGIN: f64 = 24.0;
 pub const PILL_HEIGHT: f64 = 26.0;
@@ -15,7 +15,7 @@ const LANE_HEAD: f64 = 40.0;
 const NESTING: f64 = 10.0;
 const NARROWEST: f64 = 600.0;
 /// A picture with more rows leaves out what is not on the cycle.
-const MOST_ROWS: usize = 60;
+const MAX_ROWS: usize = 60;
 
 /// The width of proportional text; an estimate on the safe side of the fonts of common systems.
 fn sans(columns: usize, size: f64) -> f64 {
@@ -313,7 +313,7 @@ impl Layout {
                 self.legend.push(LegendLine { edge: (n == 0).then_some(i), indented: true, text });
             }
         }
-        let blame = words::blame(finding).unwrap_or_default();
+        let blame = phrasing::blame(finding).unwrap_or_default();
         let lines = crate::text::wrap(&plain(&blame), columns + 5);
         self.legend.extend(lines.into_iter().map(|text| LegendLine {
             edge: None,
@@ -392,7 +392,7 @@ fn measure(lane: &mut Lane, finding: &Finding, room: Room) {
 }
 
 fn position_columns(finding: &Finding) -> usize {
-    finding.operations.iter().map(|op| words::number(op.at).len()).max().unwrap_or(1).max(5)
+    finding.operations.iter().map(|op| phrasing::number(op.at).len()).max().unwrap_or(1).max(5)
 }
 
 fn same_lane(finding: &Finding, from: usize, to: usize) -> bool {
@@ -409,7 +409,7 @@ fn items(finding: &Finding) -> Vec<(u64, Item)> {
         }
     }
     let on_cycle = (0..finding.operations.len()).filter(|&i| finding.is_on_edge(i)).count();
-    let all = items.len() + finding.operations.len() <= MOST_ROWS.max(items.len() + on_cycle);
+    let all = items.len() + finding.operations.len() <= MAX_ROWS.max(items.len() + on_cycle);
     for (i, operation) in finding.operations.iter().enumerate() {
         if all || finding.is_on_edge(i) {
             items.push((operation.at, Item::Operation(i)));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use untorn_report::model::Report;
 use untorn_report::text::plain;
-use untorn_report::{CheckerVerdict, Note, NoteKind, TraceFacts, TraceReport, Verdict, words};
+use untorn_report::{CheckerVerdict, Note, NoteKind, TraceFacts, TraceReport, Verdict, phrasing};
 use untorn_report::{dot, json, svg};
 use untorn_serializability::{Outcome, Violation};
 use untorn_trace::{Event, EventIdx};
@@ -18,7 +18,7 @@ use untorn_trace::{Event, EventIdx};
 use crate::console::{Console, Volume, complain};
 use crate::exit::{Exit, Failure, Result};
 use crate::files::{Input, write_text};
-use crate::reading::{Manner, Reading, read};
+use crate::reading::{ReadOptions, Reading, read};
 use args::CheckerName;
 use checkers::Running;
 use config::{Analyze, Plan};
@@ -194,7 +194,7 @@ impl<'a> Session<'a> {
         each: &mut dyn FnMut(EventIdx, &[Event]) -> ControlFlow<()>,
     ) -> Result<Reading> {
         let quiet = self.config.volume == Volume::Quiet;
-        let manner = Manner { blocks: &self.config.blocks, progress, quiet };
+        let manner = ReadOptions { blocks: &self.config.blocks, progress, quiet };
         let reading = read(self.input, manner, each)?;
         self.seen += reading.tally.events;
         Ok(reading)
@@ -290,12 +290,12 @@ fn notes(config: &Analyze, checked: &Checked) -> Vec<Note> {
     }
     if found.skipped > 0 {
         let first = found.first_skipped.first().map_or("", String::as_str);
-        let what = words::count(found.skipped, "malformed line");
+        let what = phrasing::count(found.skipped, "malformed line");
         note(NoteKind::Skipped, format!("{what} passed over, the first: {first}"));
     }
     if reading.defects > 0 {
         let first = reading.first_defects.first().map_or("", String::as_str);
-        let what = words::count(reading.defects, "impossible event");
+        let what = phrasing::count(reading.defects, "impossible event");
         note(NoteKind::IllFormed, format!("{what} left out, the first: {first}"));
     }
     let needs_blocks = checked.outcomes.iter().any(|(name, _)| *name != CheckerName::Eraser);
@@ -307,7 +307,7 @@ fn notes(config: &Analyze, checked: &Checked) -> Vec<Note> {
         note(NoteKind::Partial, text.to_owned());
     }
     if reading.tally.invisible > 0 {
-        let what = words::count(reading.tally.invisible, "event");
+        let what = phrasing::count(reading.tally.invisible, "event");
         note(
             NoteKind::Invisible,
             format!("{what} (branches, calls, inputs, requests, notifications) cannot conflict"),
@@ -325,6 +325,6 @@ fn nothing_to_check(config: &Analyze, reading: &Reading) -> String {
     format!(
         "nothing to check: none of the {} of the trace counts under --atomic and --not-atomic; \
          `untorn trace info` lists their labels",
-        words::count(reading.tally.blocks, "block")
+        phrasing::count(reading.tally.blocks, "block")
     )
 }

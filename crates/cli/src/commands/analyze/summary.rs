@@ -1,9 +1,9 @@
 //! What a person reads after a check.
 
 use anstyle::Style;
+use untorn_report::phrasing::{count, number};
 use untorn_report::terminal::{self, paint};
 use untorn_report::text::plain;
-use untorn_report::words::{count, number};
 use untorn_report::{NoteKind, TraceReport, Verdict};
 
 use super::Analysis;
@@ -12,7 +12,7 @@ use crate::console::Console;
 use crate::exit::Result;
 
 /// Findings and alarms printed for one trace; the JSON report has them all.
-const MOST_SHOWN: usize = 50;
+const MAX_SHOWN: usize = 50;
 
 const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -20,11 +20,11 @@ const FAINT: Style = Style::new().dimmed();
 pub fn show(analysis: &Analysis, plan: &Plan, console: &mut Console) -> Result<()> {
     let report = &analysis.report;
     let look = console.look;
-    for finding in report.findings.iter().take(MOST_SHOWN) {
+    for finding in report.findings.iter().take(MAX_SHOWN) {
         console.say(&format!("{}\n", terminal::finding(finding, &look)))?;
     }
     hidden(report.findings.len(), "violation", console)?;
-    for alarm in report.alarms.iter().take(MOST_SHOWN) {
+    for alarm in report.alarms.iter().take(MAX_SHOWN) {
         console.say(&format!("{}\n", terminal::alarm(alarm, &look)))?;
     }
     hidden(report.alarms.len(), "warning", console)?;
@@ -47,7 +47,7 @@ fn name(report: &TraceReport) -> String {
 }
 
 fn hidden(all: usize, noun: &str, console: &mut Console) -> Result<()> {
-    match all.saturating_sub(MOST_SHOWN) {
+    match all.saturating_sub(MAX_SHOWN) {
         0 => Ok(()),
         rest => console.say(&format!("and {} more (--json has all)\n\n", count(rest as u64, noun))),
     }

@@ -8,7 +8,7 @@ use untorn_compositions::{Archives, Finding, Jdk, Options, Origin, Report, analy
 use untorn_explore::{ComposedCall, Composition, Compositions, ResultKind};
 use untorn_jvm::java_home::{home_of, is_java};
 use untorn_jvm::launch::find_program;
-use untorn_report::words::{count, number};
+use untorn_report::phrasing::{count, number};
 
 use super::config::Check;
 use crate::classpath::class_path;

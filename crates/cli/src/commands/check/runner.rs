@@ -30,7 +30,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 const TICK: Duration = Duration::from_millis(5);
 
 /// Output that is kept of one run; more is no help to anybody.
-const MOST_OUTPUT: u64 = 1 << 20;
+const MAX_OUTPUT: u64 = 1 << 20;
 
 /// As many JVMs as may run at once.
 pub struct JvmRunner {
@@ -211,7 +211,7 @@ impl Worker {
         let mut bytes = Vec::new();
         if let Ok(file) = File::open(&self.output[index]) {
             // What cannot be read is not compared.
-            let _ = file.take(MOST_OUTPUT).read_to_end(&mut bytes);
+            let _ = file.take(MAX_OUTPUT).read_to_end(&mut bytes);
         }
         bytes
     }

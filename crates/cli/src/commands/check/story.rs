@@ -6,9 +6,9 @@ use untorn_explore::{News, Outcome, Unsearched};
 use untorn_findings::check::{FindingBuilder, unsearched, why_unreached};
 use untorn_findings::sources::Library;
 use untorn_report::model::Finding;
+use untorn_report::phrasing::{count, number};
 use untorn_report::terminal;
 use untorn_report::text::plain;
-use untorn_report::words::{count, number};
 use untorn_schedule::RunControl;
 
 use super::config::Check;
@@ -16,7 +16,7 @@ use crate::console::{Console, StatusLine, Volume};
 use crate::exit::Result;
 
 /// Candidates that were not reached: so many are named.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// Tells what happens during a check.
 pub struct Storyteller<'a> {
@@ -164,7 +164,7 @@ fn verdict(outcome: &Outcome) -> String {
 
 /// Predicted, not reached: a list of its own, never mixed with what happened.
 fn unreached(outcome: &Outcome, check: &Check, console: &mut Console) -> Result<()> {
-    let most = if check.volume == Volume::Verbose { usize::MAX } else { MOST_NAMED };
+    let most = if check.volume == Volume::Verbose { usize::MAX } else { MAX_NAMED };
     let all = &outcome.unreached;
     for (key, why) in all.iter().take(most) {
         console.say(&format!(
@@ -214,7 +214,7 @@ fn limits(outcome: &Outcome, console: &mut Console) -> Result<()> {
     for words in unsearched(outcome) {
         console.say(&format!("  NOTE: {words}\n"))?;
     }
-    for words in outcome.unseen.iter().take(MOST_NAMED) {
+    for words in outcome.unseen.iter().take(MAX_NAMED) {
         console.say(&format!("  NOTE: {}\n", plain(words)))?;
     }
     Ok(())

@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use untorn_explore::{Chase, Key, News, Outcome};
 use untorn_predict::Origin;
-use untorn_report::words::number;
+use untorn_report::phrasing::number;
 
 use crate::commands::check::runner::JvmRunner;
 use crate::commands::check::{could_not_run, forget};

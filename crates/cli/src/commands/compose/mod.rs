@@ -31,7 +31,8 @@ pub fn run(config: &Compose) -> Result<Exit> {
     let mut console = Console::new(config.color, config.volume);
     let names = config.files.iter().map(|file| name(file)).collect::<Vec<_>>().join(", ");
     let time = start.elapsed();
-    show::Shown { report: &report, names: &names, top: config.top, time }.show(&mut console)?;
+    show::CompositionList { report: &report, names: &names, top: config.top, time }
+        .show(&mut console)?;
     if let Some(path) = &config.json {
         write_text(path, &json::render(&report, &names), &mut console)?;
     }

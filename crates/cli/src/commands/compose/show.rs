@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use untorn_compositions::{Finding, Kind, Report, Step, Symptom};
+use untorn_report::phrasing::{call_name, count, number};
 use untorn_report::terminal::paint;
 use untorn_report::text::{plain, wrap};
-use untorn_report::words::{call_name, count, number};
 
 use crate::console::Console;
 use crate::exit::Result;
@@ -16,17 +16,17 @@ const FAINT: Style = Style::new().dimmed();
 const MARK: Style = AnsiColor::Yellow.on_default().bold();
 
 /// Fields of a set that are named before the rest is counted.
-const MOST_FIELDS: usize = 4;
+const MAX_FIELDS: usize = 4;
 
 /// What is shown, and how much of it.
-pub struct Shown<'a> {
+pub struct CompositionList<'a> {
     pub report: &'a Report,
     pub names: &'a str,
     pub top: usize,
     pub time: Duration,
 }
 
-impl Shown<'_> {
+impl CompositionList<'_> {
     pub fn show(&self, console: &mut Console) -> Result<()> {
         for (at, finding) in self.report.findings.iter().take(self.top).enumerate() {
             self.show_finding(at + 1, finding, console)?;
@@ -200,7 +200,7 @@ const fn link(kind: Kind) -> &'static str {
 }
 
 fn fields(set: &[String], verbose: bool) -> String {
-    let most = if verbose { usize::MAX } else { MOST_FIELDS };
+    let most = if verbose { usize::MAX } else { MAX_FIELDS };
     let shown = set.iter().take(most).cloned().collect::<Vec<_>>().join(", ");
     match set.len().saturating_sub(most) {
         0 => shown,

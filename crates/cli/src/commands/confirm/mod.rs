@@ -10,15 +10,15 @@ use anstyle::{AnsiColor, Style};
 use serde_json::json;
 use untorn_confirm::{Block, Confirmation, Options, Reason, Stage, Verdict, Window, phrasing};
 use untorn_report::operation::Operation;
+use untorn_report::phrasing::{count, number};
 use untorn_report::terminal::paint;
 use untorn_report::text::{ellipsis, pad, plain, tail_ellipsis, width, wrap};
-use untorn_report::words::{count, number};
 use untorn_trace::{Event, EventIdx, Tables};
 
 use crate::console::{Console, Volume};
 use crate::exit::{Exit, Failure, Result};
 use crate::files::write_text;
-use crate::reading::{Manner, Reading, read};
+use crate::reading::{ReadOptions, Reading, read};
 use config::{Confirm, Part};
 
 const BAD: Style = AnsiColor::Red.on_default().bold();
@@ -26,7 +26,7 @@ const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
 
 /// Operations and blocks listed in a terminal; the JSON has all.
-const MOST_SHOWN: usize = 20;
+const MAX_SHOWN: usize = 20;
 
 /// A trace with its answer.
 struct Answer<'a> {
@@ -41,7 +41,7 @@ struct Answer<'a> {
 pub fn run(config: &Confirm) -> Result<Exit> {
     let start = Instant::now();
     let quiet = config.volume == Volume::Quiet;
-    let manner = Manner { blocks: &config.blocks, progress: "reading", quiet };
+    let manner = ReadOptions { blocks: &config.blocks, progress: "reading", quiet };
     let mut events: Vec<Event> = Vec::new();
     let reading = read(&config.input, manner, &mut |_, batch| {
         events.extend_from_slice(batch);
@@ -160,14 +160,14 @@ impl Answer<'_> {
         let shown = self.operations(reason);
         let verb = shown.iter().map(|op| op.action.verb().len()).max().unwrap_or(0);
         let column = |text: &dyn Fn(&Operation) -> String| {
-            let cells: Vec<String> = shown.iter().take(MOST_SHOWN).map(text).collect();
+            let cells: Vec<String> = shown.iter().take(MAX_SHOWN).map(text).collect();
             let widest = cells.iter().map(|cell| width(cell)).max().unwrap_or(0);
             cells.iter().map(|cell| pad(cell, widest)).collect::<Vec<_>>()
         };
         let threads = column(&|op| ellipsis(&plain(&op.thread), 24));
         let places = column(&|op| tail_ellipsis(&plain(&op.place), 36));
         let positions = column(&|op| number(op.at));
-        for (i, op) in shown.iter().take(MOST_SHOWN).enumerate() {
+        for (i, op) in shown.iter().take(MAX_SHOWN).enumerate() {
             let mut line = String::from("  ");
             if look.verbose {
                 line.push_str(&format!("{}  ", paint(&positions[i], FAINT, &look)));
@@ -195,11 +195,11 @@ impl Answer<'_> {
 
     fn show_order(&self, blocks: &[Block], console: &mut Console) -> Result<()> {
         console.say("  a serial order:\n")?;
-        for block in blocks.iter().take(MOST_SHOWN) {
+        for block in blocks.iter().take(MAX_SHOWN) {
             let name = plain(&phrasing::name(block, self.tables()));
             console.say(&format!("    {name} (event {})\n", number(block.begin.0)))?;
         }
-        match blocks.len().saturating_sub(MOST_SHOWN) {
+        match blocks.len().saturating_sub(MAX_SHOWN) {
             0 => Ok(()),
             rest => {
                 console.say(&format!("    and {} more (--json has all)\n", number(rest as u64)))

@@ -9,7 +9,7 @@ use std::path::Path;
 use untorn_jvm::config::{Config, ScopeConfig};
 use untorn_jvm::java_home::release_of;
 use untorn_jvm::launch::{Launch, Start, find_program};
-use untorn_report::words::count;
+use untorn_report::phrasing::count;
 use untorn_schedule::RunSpec;
 
 use crate::commands::check::runner::unseen;

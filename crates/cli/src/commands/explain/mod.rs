@@ -4,7 +4,7 @@ pub mod args;
 pub mod config;
 
 use untorn_report::explain;
-use untorn_report::words::count;
+use untorn_report::phrasing::count;
 
 use crate::console::{Console, Volume};
 use crate::exit::{Exit, Failure, Result};

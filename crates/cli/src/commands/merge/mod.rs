@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use untorn_findings::merge::{self, MergeError, Merged, Part};
 use untorn_report::model::Report;
-use untorn_report::words::{count, number};
+use untorn_report::phrasing::{count, number};
 
 use crate::commands::check::write_report;
 use crate::console::Console;

@@ -54,12 +54,12 @@ pub enum ExportFormat {
 pub enum Method {
     /// The surest that holds: same value, simulation, lock-valid.
     Surest,
-    Only(Sure),
+    Only(Certainty),
 }
 
 /// How sure a prediction is; surer ones first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sure {
+pub enum Certainty {
     /// Every read reads from the same write.
     Source,
     /// Every read returns the same value.
@@ -70,7 +70,7 @@ pub enum Sure {
     Locks,
 }
 
-impl Sure {
+impl Certainty {
     /// In the words of a report.
     pub const fn label(self) -> &'static str {
         match self {
@@ -145,12 +145,14 @@ fn export(words: &[String]) -> Result<Option<(ExportFormat, PathBuf)>> {
 const fn method(strength: Option<StrengthName>, filter: FilterName) -> Method {
     let Some(strength) = strength else { return Method::Surest };
     Method::Only(match (strength, filter) {
-        (StrengthName::Lock, _) => Sure::Locks,
-        (StrengthName::Filtered, FilterName::Simulation) => Sure::Simulated,
-        (StrengthName::Filtered, FilterName::Avfilter) => Sure::AvFilter(Reading::Best),
-        (StrengthName::Filtered, FilterName::AvfilterPrinted) => Sure::AvFilter(Reading::Printed),
-        (StrengthName::Precise, _) => Sure::Value,
-        (StrengthName::Under, _) => Sure::Source,
+        (StrengthName::Lock, _) => Certainty::Locks,
+        (StrengthName::Filtered, FilterName::Simulation) => Certainty::Simulated,
+        (StrengthName::Filtered, FilterName::Avfilter) => Certainty::AvFilter(Reading::Best),
+        (StrengthName::Filtered, FilterName::AvfilterPrinted) => {
+            Certainty::AvFilter(Reading::Printed)
+        }
+        (StrengthName::Precise, _) => Certainty::Value,
+        (StrengthName::Under, _) => Certainty::Source,
     })
 }
 

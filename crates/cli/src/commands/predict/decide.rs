@@ -13,13 +13,13 @@ use untorn_predict::precise::{Decision, Precise};
 use untorn_predict::sat::Budget;
 use untorn_predict::simulation::{Knowledge, Simulation};
 use untorn_predict::{Answer, At, Engine, Facts, Goal, History, Plan, Schedule, Strength, Why};
-use untorn_report::words::number;
+use untorn_report::phrasing::number;
 use untorn_trace::reordering::check_plan;
 use untorn_trace::{EventIdx, Tables, VarId};
 
 use super::args::EngineName;
 
-use super::config::{Method, Predict, Sure};
+use super::config::{Certainty, Method, Predict};
 use super::subject::Subject;
 use crate::console::{StatusLine, Volume};
 use crate::exit::{Failure, Result};
@@ -38,7 +38,7 @@ pub enum Decided {
         /// An event that follows: see [`PairCandidate::early`].
         pending: Option<At>,
         draft: Draft,
-        sure: Sure,
+        sure: Certainty,
     },
     /// None of the instances tried has a plan, not even a lock-valid one.
     Infeasible,
@@ -66,7 +66,7 @@ impl Draft {
 /// An engine of any kind, and what its yes means.
 struct Decider<'a, 'h> {
     history: &'h History,
-    sure: Sure,
+    sure: Certainty,
     engine: EngineOf<'a, 'h>,
 }
 
@@ -79,7 +79,7 @@ enum EngineOf<'a, 'h> {
 }
 
 impl<'a, 'h> Decider<'a, 'h> {
-    fn new(setting: &Setting<'a, 'h>, sure: Sure) -> Self {
+    fn new(setting: &Setting<'a, 'h>, sure: Certainty) -> Self {
         let facts = setting.facts;
         let planner = setting.config.engine == EngineName::Planner;
         let precise = |strength| {
@@ -91,14 +91,14 @@ impl<'a, 'h> Decider<'a, 'h> {
             EngineOf::Precise(Box::new(Precise::new(facts.history, strength, budget)))
         };
         let engine = match sure {
-            Sure::Locks => EngineOf::Locks(LockValid::new(facts)),
-            Sure::AvFilter(reading) => EngineOf::AvFilter(AvFilter::new(facts, reading)),
-            Sure::Simulated => {
+            Certainty::Locks => EngineOf::Locks(LockValid::new(facts)),
+            Certainty::AvFilter(reading) => EngineOf::AvFilter(AvFilter::new(facts, reading)),
+            Certainty::Simulated => {
                 let simulation = Simulation::new(facts, setting.knowledge);
                 EngineOf::Simulation(Box::new((LockValid::new(facts), simulation)))
             }
-            Sure::Source => precise(Strength::Under),
-            Sure::Value => precise(Strength::Precise),
+            Certainty::Source => precise(Strength::Under),
+            Certainty::Value => precise(Strength::Precise),
         };
         Self { history: facts.history, sure, engine }
     }
@@ -159,7 +159,7 @@ impl<'a, 'h> Decider<'a, 'h> {
 
     /// Whether a yes means that threads see what they saw.
     fn is_about_values(&self) -> bool {
-        matches!(self.sure, Sure::Value | Sure::Source)
+        matches!(self.sure, Certainty::Value | Certainty::Source)
     }
 
     fn early(&mut self, goal: &Goal) -> Option<Decided> {
@@ -197,8 +197,8 @@ pub fn all(setting: &Setting<'_, '_>, subjects: &[Subject]) -> Vec<Decided> {
     let next = AtomicUsize::new(0);
     let answers: Mutex<Vec<(usize, Vec<Decided>)>> = Mutex::new(Vec::new());
     let work = || {
-        let sures: &[Sure] = match &setting.config.method {
-            Method::Surest => &[Sure::Value, Sure::Simulated, Sure::Locks],
+        let sures: &[Certainty] = match &setting.config.method {
+            Method::Surest => &[Certainty::Value, Certainty::Simulated, Certainty::Locks],
             Method::Only(sure) => std::slice::from_ref(sure),
         };
         let mut deciders: Vec<_> = sures.iter().map(|&sure| Decider::new(setting, sure)).collect();
@@ -240,7 +240,7 @@ pub struct Chosen<'a> {
     pub goal: &'a Goal,
     pub pending: Option<At>,
     pub draft: &'a Draft,
-    pub sure: Sure,
+    pub sure: Certainty,
 }
 
 /// Writes the plans down and shows each to the validator, which shares nothing with the engines.

@@ -20,7 +20,7 @@ use untorn_trace::{Event, Tables, ValueKind, VarId};
 use crate::console::{Console, Volume};
 use crate::exit::{Exit, Failure, Result};
 use crate::files::write_text;
-use crate::reading::{Manner, Reading, read};
+use crate::reading::{ReadOptions, Reading, read};
 
 use config::{Patterns, Predict};
 use decide::{Chosen, Decided, Setting};
@@ -69,7 +69,7 @@ pub fn run(config: &Predict) -> Result<Exit> {
 fn load(config: &Predict) -> Result<(Reading, Vec<Event>)> {
     let mut events = Vec::new();
     let quiet = config.volume == Volume::Quiet;
-    let manner = Manner { blocks: &config.blocks, progress: "reading", quiet };
+    let manner = ReadOptions { blocks: &config.blocks, progress: "reading", quiet };
     let reading = read(&config.input, manner, &mut |_, batch| {
         events.extend_from_slice(batch);
         ControlFlow::Continue(())

@@ -30,7 +30,7 @@ pub fn write(
         }
     }
     if without > 0 {
-        let what = untorn_report::words::count(without, "prediction");
+        let what = untorn_report::phrasing::count(without, "prediction");
         console.warn(&format!("{what} without a plan file: the trace has no file and line there"));
     }
     Ok(())
@@ -65,7 +65,7 @@ pub fn export(
         }
     }
     if without > 0 {
-        let what = untorn_report::words::count(without, "prediction");
+        let what = untorn_report::phrasing::count(without, "prediction");
         console.warn(&format!("{what} not exported: more than {EXPORTED} events matter"));
     }
     Ok(())

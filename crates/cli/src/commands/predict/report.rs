@@ -7,7 +7,7 @@ use untorn_report::operation::{Action, place};
 use untorn_trace::tables::show_value;
 use untorn_trace::{Op, Tables, ValueKind};
 
-use super::config::Sure;
+use super::config::Certainty;
 use super::decide::Decided;
 use super::subject::Subject;
 
@@ -89,7 +89,7 @@ pub struct Prediction {
     pub goal: Goal,
     /// What follows by itself.
     pub pending: Option<At>,
-    pub sure: Sure,
+    pub sure: Certainty,
     pub plan: Plan,
 }
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use untorn_predict::{History, Origin};
 use untorn_report::operation::Operation;
+use untorn_report::phrasing::{count, number};
 use untorn_report::terminal::{Look, paint};
 use untorn_report::text::{ellipsis, pad, plain, tail_ellipsis, width};
-use untorn_report::words::{count, number};
 use untorn_trace::{EventIdx, Tables};
 
-use super::config::{Method, Patterns, Predict, Sure};
+use super::config::{Certainty, Method, Patterns, Predict};
 use super::report::{Counts, Prediction, Predictions, Tally};
 use super::subject::Subject;
 use crate::console::Console;
@@ -104,8 +104,8 @@ fn verdicts(counts: &Counts, what: &str, method: Method) -> String {
     let (infeasible, undecided) = (number(counts.infeasible), number(counts.undecided));
     let cannot = match method {
         // Other values may still let it happen.
-        Method::Only(Sure::Value) => "not with the same values",
-        Method::Only(Sure::Source) => "not from the same writes",
+        Method::Only(Certainty::Value) => "not with the same values",
+        Method::Only(Certainty::Source) => "not from the same writes",
         _ => "cannot",
     };
     format!(

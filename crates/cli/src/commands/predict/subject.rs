@@ -7,7 +7,7 @@ use untorn_predict::pattern::{EventPattern, Matches};
 use untorn_predict::{At, BlockId, Goal, History, Origin};
 use untorn_trace::{SiteId, Tables, ThreadId, VarId};
 
-use super::config::Sure;
+use super::config::Certainty;
 
 /// Instances of a pattern that are looked for, and how many of those with the same places are tried.
 const MATCHES: usize = 20_000;
@@ -72,20 +72,22 @@ impl Subject {
 
     /// Ways to ask, from sure to unsure, if none was chosen. That two variables belong together is a
     /// guess; what only locks allow of them is not worth a line.
-    pub const fn ways(&self) -> &'static [Sure] {
+    pub const fn ways(&self) -> &'static [Certainty] {
         match self {
-            Self::Pair(_) => &[Sure::Value, Sure::Simulated],
-            Self::One(_) | Self::Events(_) => &[Sure::Value, Sure::Simulated, Sure::Locks],
+            Self::Pair(_) => &[Certainty::Value, Certainty::Simulated],
+            Self::One(_) | Self::Events(_) => {
+                &[Certainty::Value, Certainty::Simulated, Certainty::Locks]
+            }
         }
     }
 
     /// How sure a yes is, in the words of a report.
-    pub fn label(&self, sure: Sure) -> &'static str {
+    pub fn label(&self, sure: Certainty) -> &'static str {
         if self.is_seen() { sure.label() } else { "a turn away" }
     }
 
-    pub fn is_sure(&self, sure: Sure) -> bool {
-        self.label(sure) == Sure::Value.label()
+    pub fn is_sure(&self, sure: Certainty) -> bool {
+        self.label(sure) == Certainty::Value.label()
     }
 
     /// The variables of an instance.

@@ -10,7 +10,7 @@ use serde_json::json;
 use untorn_jvm::config::{Config, JvmSetup};
 use untorn_jvm::jvm_selection::JvmSelector;
 use untorn_jvm::launch::Launch;
-use untorn_report::words::count;
+use untorn_report::phrasing::count;
 use untorn_schedule::RunSpec;
 use untorn_trace::{Followed, RunMeta, RunSetup};
 

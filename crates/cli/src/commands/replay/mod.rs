@@ -8,7 +8,7 @@ use std::path::Path;
 
 use untorn_jvm::launch::{Launch, Start};
 use untorn_jvm::{INPUT, SCHEDULE, config::Config};
-use untorn_report::words::number;
+use untorn_report::phrasing::number;
 use untorn_trace::RunMeta;
 use untorn_trace::formats::utr;
 

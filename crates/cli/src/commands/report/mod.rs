@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use untorn_findings::scene;
 use untorn_findings::sources::Library;
 use untorn_report::model::Report;
-use untorn_report::words::count;
+use untorn_report::phrasing::count;
 use untorn_report::{identity, terminal};
 
 use crate::console::Console;

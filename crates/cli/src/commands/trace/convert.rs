@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use untorn_report::words::{count, number};
+use untorn_report::phrasing::{count, number};
 use untorn_trace::shapes::{ShapeSource, ShapeSpec};
 use untorn_trace::{BATCH, Lossy, Source, TraceError};
 
@@ -10,7 +10,7 @@ use crate::console::{Console, Progress};
 use crate::exit::{Exit, Failure, Result};
 use crate::files::{Input, Output};
 
-use super::confess;
+use super::warn_of_losses;
 
 /// Writes a part of a trace, maybe in another format.
 pub fn copy_part(
@@ -21,7 +21,7 @@ pub fn copy_part(
 ) -> Result<Exit> {
     let mut source = input.open()?;
     copy(source.as_mut(), output, range, |error| input.fault(error), console)?;
-    confess(input, source.as_ref(), console);
+    warn_of_losses(input, source.as_ref(), console);
     Ok(Exit::Clean)
 }
 

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use untorn_report::Action;
+use untorn_report::phrasing::{count, number};
 use untorn_report::text::{ellipsis, pad, plain, width};
-use untorn_report::words::{count, number};
 use untorn_trace::{BATCH, Event, LabelId, Op, Source, Tables};
 
 use crate::console::{Console, Progress};
@@ -13,7 +13,7 @@ use crate::exit::{Exit, Result};
 use crate::files::Input;
 
 /// Labels of blocks listed; the rest is counted.
-const MOST_LABELS: usize = 20;
+const MAX_LABELS: usize = 20;
 const LABEL_COLUMNS: usize = 60;
 
 #[derive(Default)]
@@ -135,7 +135,7 @@ impl Census {
             })
             .collect();
         labels.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        let shown = &labels[..labels.len().min(MOST_LABELS)];
+        let shown = &labels[..labels.len().min(MAX_LABELS)];
         let widest = shown.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
         for (name, count) in shown {
             let _ = writeln!(out, "    {}  {}", pad(name, widest), number(*count));

@@ -6,7 +6,7 @@ mod convert;
 mod info;
 mod validate;
 
-use untorn_report::words::count;
+use untorn_report::phrasing::count;
 use untorn_trace::Source;
 
 use crate::console::Console;
@@ -27,7 +27,7 @@ pub fn run(task: &TraceTask) -> Result<Exit> {
 }
 
 /// Says what was lost on the way in.
-fn confess(input: &Input, source: &dyn Source, console: &Console) {
+fn warn_of_losses(input: &Input, source: &dyn Source, console: &Console) {
     let notes = source.notes();
     if let Some(cut) = &notes.cut {
         console.warn(&format!("the trace is cut short: {cut}, {}", input.name()));

@@ -1,7 +1,7 @@
 //! `untorn trace validate`: the events that cannot have happened.
 
+use untorn_report::phrasing::{count, number};
 use untorn_report::text::plain;
-use untorn_report::words::{count, number};
 use untorn_trace::validate::Validator;
 use untorn_trace::{BATCH, EventIdx};
 
@@ -9,7 +9,7 @@ use crate::console::{Console, Progress};
 use crate::exit::{Exit, Result};
 use crate::files::Input;
 
-use super::confess;
+use super::warn_of_losses;
 
 pub fn run(input: &Input, console: &mut Console) -> Result<Exit> {
     let mut source = input.open()?;
@@ -35,7 +35,7 @@ pub fn run(input: &Input, console: &mut Console) -> Result<Exit> {
         console.put(&format!("and {} more\n", number(rest)))?;
     }
     let notes = source.notes();
-    confess(input, source.as_ref(), console);
+    warn_of_losses(input, source.as_ref(), console);
     let name = plain(&input.name());
     let verdict = match validator.count() {
         0 => format!("{name}: well-formed, {}\n", count(events, "event")),

@@ -11,8 +11,8 @@ use untorn_jvm::config::ScopeConfig;
 use untorn_jvm::jvm_selection::JvmSelector;
 use untorn_predict::candidates::Sources;
 use untorn_report::model::{Evidence, Finding, Report, Setting};
+use untorn_report::phrasing::{count, number};
 use untorn_report::text::plain;
-use untorn_report::words::{count, number};
 
 use crate::commands::check;
 use crate::commands::check::config::Check;

@@ -9,7 +9,6 @@ mod exit;
 mod files;
 mod jdk_sources;
 mod jvms;
-mod processes;
 mod program;
 mod project;
 mod reading;

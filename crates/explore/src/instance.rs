@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use untorn_predict::{At, Origin};
 use untorn_trace::{Op, SiteId, VarId};
 
-use crate::evidence::Run;
+use crate::run::Run;
 use crate::target::{Key, Shape};
 
 /// What happened: two accesses of a block, and what came between.
@@ -34,10 +34,10 @@ struct Remote {
 }
 
 /// Accesses of one place that are tried for one instance of two variables.
-const MOST_TRIED: usize = 1_000;
+const MAX_TRIED: usize = 1_000;
 
 /// Third events looked at for one target: a place in a hot loop has millions.
-const MOST_LOOKED_AT: usize = 100_000;
+const MAX_LOOKED_AT: usize = 100_000;
 
 /// A place, and whether it writes there: the halves of an update share one.
 type Place = (SiteId, bool);
@@ -84,7 +84,7 @@ impl<'r> Accesses<'r> {
         let sites: Option<Vec<Place>> =
             places.map(|(place, writes)| Some((self.run.site(place)?, writes))).collect();
         let sites = sites?;
-        let lasts = self.by_site.get(sites.last()?)?.iter().take(MOST_LOOKED_AT).copied();
+        let lasts = self.by_site.get(sites.last()?)?.iter().take(MAX_LOOKED_AT).copied();
         match (key.shape, &sites[..]) {
             (Shape::One(_), &[first, second, _]) => {
                 lasts.into_iter().find_map(|last| self.ending_at(key, first, second, last))
@@ -117,7 +117,7 @@ impl<'r> Accesses<'r> {
         let thread = history.event(last).thread;
         let all = self.by_site.get(&first)?;
         let earlier = all[..all.partition_point(|&at| at < last)].iter().rev();
-        let mut earlier = earlier.copied().take(MOST_TRIED);
+        let mut earlier = earlier.copied().take(MAX_TRIED);
         let start = earlier
             .find(|&at| history.event(at).thread == thread && self.is_one_object(at, last))?;
         if !self.is_one_block(key, start, last) {
@@ -128,7 +128,7 @@ impl<'r> Accesses<'r> {
         if remote.same_order {
             let [site_x, site_y] = remote.sites;
             let xs = self.between((site_x, x), start, last).iter().copied().filter(is_foreign);
-            return xs.take(MOST_TRIED).find_map(|at_x| {
+            return xs.take(MAX_TRIED).find_map(|at_x| {
                 let mut ys = self.between((site_y, y), at_x, last).iter().copied();
                 let at_y = ys.find(|&at| history.event(at).thread == history.event(at_x).thread)?;
                 Some(Instance { own: [start, last], other: [at_x, at_y] })
@@ -136,7 +136,7 @@ impl<'r> Accesses<'r> {
         }
         let [site_y, site_x] = remote.sites;
         let ys = self.before((site_y, y), last).iter().rev().copied().filter(is_foreign);
-        ys.into_iter().take(MOST_TRIED).find_map(|at_y| {
+        ys.into_iter().take(MAX_TRIED).find_map(|at_y| {
             let xs = self.by_place.get(&(site_x, x)).map_or(&[][..], Vec::as_slice);
             let mut xs = xs[xs.partition_point(|&at| at < start.max(at_y))..].iter().copied();
             let at_x = xs.find(|&at| history.event(at).thread == history.event(at_y).thread)?;

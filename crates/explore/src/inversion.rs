@@ -13,14 +13,14 @@ use untorn_predict::At;
 use untorn_schedule::Plan;
 use untorn_trace::{LockId, ThreadId};
 
-use crate::evidence::Run;
+use crate::run::Run;
 use crate::{places, steer};
 
 /// Threads in a cycle. Longer ones exist, but shorter ones nearly always exist beside them.
-const MOST_THREADS: usize = 4;
+const MAX_THREADS: usize = 4;
 
 /// Cycles of one run that are tried.
-const MOST_CYCLES: usize = 16;
+const MAX_CYCLES: usize = 16;
 
 /// A thread takes a lock while it holds another one.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ pub(crate) fn find(run: &Run) -> Vec<Inversion> {
     let mut found = Vec::new();
     for first in 0..nestings.len() {
         extend(run, &nestings, &mut vec![first], &mut found);
-        if found.len() >= MOST_CYCLES {
+        if found.len() >= MAX_CYCLES {
             break;
         }
     }
@@ -90,7 +90,7 @@ fn extend(run: &Run, all: &[Nesting], path: &mut Vec<usize>, found: &mut Vec<Inv
         }
         return;
     }
-    if path.len() == MOST_THREADS || found.len() >= MOST_CYCLES {
+    if path.len() == MAX_THREADS || found.len() >= MAX_CYCLES {
         return;
     }
     // Every cycle is found from each of its nestings; starting with the smallest is enough.

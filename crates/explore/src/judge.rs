@@ -14,14 +14,14 @@ use untorn_trace::{
 
 use crate::compositions::CompositionId;
 use crate::effects::Effect;
-use crate::evidence::Run;
 use crate::instance::Instance;
-use crate::runner::Ended;
+use crate::run::Run;
 use crate::target::{Key, Shape};
-use crate::units::Answer;
+use crate::tracked_calls::Answer;
+use untorn_frontend::ExitKind;
 
 /// Traces longer than this are judged by the window around the instance.
-const MOST_EVENTS: usize = 4_000_000;
+const MAX_EVENTS: usize = 4_000_000;
 
 /// Events before a write among which what it copies is looked for.
 const NEAR: usize = 16;
@@ -46,7 +46,7 @@ pub struct Judged {
     pub values: Values,
     pub effects: Vec<Effect>,
     /// How the run ended.
-    pub ended: Ended,
+    pub ended: ExitKind,
     /// The conflict cycle that the instance makes.
     pub cycle: Violation,
     /// What stands around the cycle in the run with the blocks at stake as its only blocks.
@@ -238,7 +238,7 @@ pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) 
         effects: harm.effects.to_vec(),
         composed: harm.composed.clone(),
         is_doubtful: is_doubtful(run, key, instance, harm),
-        ended: run.ran.ended,
+        ended: run.ran.exit,
         context: context_of(&cycle, &events),
         cycle,
         intruder: intruder.map(|block| run.history.block(block).label),
@@ -301,7 +301,7 @@ fn by_values(run: &Run, key: &Key, events: &[Event], instance: &Instance) -> Val
 }
 
 fn confirmed(run: &Run, events: &[Event], instance: &Instance) -> Values {
-    let whole = events.len() <= MOST_EVENTS;
+    let whole = events.len() <= MAX_EVENTS;
     let around = instance.all().map(EventIdx::from);
     let window = if whole { None } else { Window::around(events, &around) };
     let options = Options { window, ..Options::default() };

@@ -12,24 +12,32 @@ use untorn_serializability::{Checker, Warning};
 use untorn_trace::{EventIdx, LockId, Op, SiteId, ThreadId};
 
 use crate::compositions::Compositions;
-use crate::evidence::{EvidenceError, Left, Run};
 use crate::places;
-use crate::runner::{Ended, Ran};
+use crate::run::{LoadOptions, Run, RunError};
+use untorn_frontend::{ExitKind, RunResult};
 use untorn_schedule::RunSpec;
 
 /// Events of a trace that are looked at.
-const MOST_EVENTS: usize = 8_000_000;
+const MAX_EVENTS: usize = 8_000_000;
 
 /// Finds marks in a trace.
 ///
 /// # Errors
 /// If the trace cannot be read.
-pub fn of_trace(trace: &Path, find: fn(&Run) -> Marks) -> Result<Marks, EvidenceError> {
+pub fn of_trace(trace: &Path, find: fn(&Run) -> Marks) -> Result<Marks, RunError> {
     let (stdout, stderr, unseen) = (Vec::new(), Vec::new(), Vec::new());
     let (followed, preemptions) = (None, None);
-    let ran = Ran { ended: Ended::Exit(0), stdout, stderr, followed, preemptions, unseen };
-    let left = Left {
-        most: MOST_EVENTS,
+    let ran = RunResult {
+        exit: ExitKind::Exit(0),
+        uncaught: Vec::new(),
+        stdout,
+        stderr,
+        followed,
+        preemptions,
+        unseen,
+    };
+    let left = LoadOptions {
+        most: MAX_EVENTS,
         entries: false,
         blocks: &BTreeSet::new(),
         compositions: &Compositions::default(),

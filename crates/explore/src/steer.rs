@@ -11,13 +11,13 @@ use untorn_predict::{At, Goal, Plan as Order};
 use untorn_schedule::{Place, Plan, PlanStep, PlanThread};
 use untorn_trace::{Access, Op, SiteId, ThreadId, VarRole};
 
-use crate::evidence::Run;
 use crate::instance::Instance;
 use crate::places;
+use crate::run::Run;
 use crate::target::Lead;
 
 /// Steps of a plan. Each makes the program ask at its place; a long plan is a slow run.
-const MOST_STEPS: usize = 4_000;
+const MAX_STEPS: usize = 4_000;
 
 /// How often each thread has come to each place, up to some event.
 #[derive(Debug, Default)]
@@ -81,7 +81,7 @@ pub(crate) fn plan(run: &Run, lead: &Lead, order: &Order) -> Option<Plan> {
     }
     steps.extend(open);
     let last = lead.pending.and_then(|at| single(run, at));
-    let first = (steps.len() + usize::from(last.is_some())).saturating_sub(MOST_STEPS);
+    let first = (steps.len() + usize::from(last.is_some())).saturating_sub(MAX_STEPS);
     let named = steps[first..].iter().filter_map(|&(at, occurrence)| {
         let event = run.history.event(at);
         Some(step(event.thread, places::planned(&run.tables, event)?, occurrence))

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use untorn_predict::closure::Outline;
 use untorn_predict::{At, Goal, Origin, Pattern, Schedule};
 
-use crate::chase::Shard;
-use crate::prophet::Prophet;
+use crate::exploration::Shard;
+use crate::feasibility::Feasibility;
 
 /// How a block may be torn.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -176,7 +176,7 @@ pub struct Target {
 }
 
 /// Leads kept of one target.
-const MOST_LEADS: usize = 24;
+const MAX_LEADS: usize = 24;
 
 /// With so many sure ones nobody looks for more.
 const ENOUGH_LEADS: usize = 8;
@@ -209,9 +209,9 @@ impl Target {
     }
 
     /// Looks for orders that lead to these goals of a run.
-    pub(crate) fn learn(
+    pub(crate) fn find_leads(
         &mut self,
-        prophet: &mut Prophet<'_, '_>,
+        feasibility: &mut Feasibility<'_, '_>,
         run: usize,
         goals: Vec<Goal>,
         is_own: bool,
@@ -220,13 +220,13 @@ impl Target {
             if self.has_enough() {
                 return;
             }
-            if prophet.is_over() {
+            if feasibility.is_over() {
                 self.is_cut = true;
                 return;
             }
-            let order = prophet.order(&goal);
+            let order = feasibility.order(&goal);
             if order.as_ref().is_none_or(|order| order.doubt() > 0)
-                && let Some((goal, order, pending)) = prophet.early(&goal)
+                && let Some((goal, order, pending)) = feasibility.early(&goal)
             {
                 self.add(Lead { run, goal, order, pending: Some(pending) }, is_own);
             }
@@ -248,6 +248,6 @@ impl Target {
         let before = |other: &Lead| other.order.doubt() < doubt + u8::from(!is_own);
         let place = self.leads.iter().take_while(|other| before(other)).count();
         self.leads.insert(place, lead);
-        self.leads.truncate(MOST_LEADS);
+        self.leads.truncate(MAX_LEADS);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use untorn_explore::{Deadlock, Mark, Waiting};
+use untorn_explore::{Deadlock, EventAt, WaitingThread};
 use untorn_report::model::{Block, Evidence, Finding, SceneStep, Transaction};
 use untorn_report::phrasing::count;
 use untorn_report::{Operation, operation};
@@ -13,13 +13,13 @@ use crate::check::{file_name, replay};
 /// The finding as reports show it, but for its scene. `folder` is where the report will be.
 pub fn finding(found: &Deadlock, folder: &Path) -> Finding {
     let (threads, cycle, tables) = (&found.stuck.threads, &found.stuck.cycle, &found.tables);
-    let mut marks: Vec<(Mark, usize)> = Vec::new();
+    let mut marks: Vec<(EventAt, usize)> = Vec::new();
     for (node, &index) in cycle.iter().enumerate() {
         marks.extend(threads[index].holds.iter().map(|held| (held.since, node)));
         marks.push((threads[index].on, node));
     }
     marks.sort_by_key(|(mark, _)| mark.at);
-    let place_of = |mark: Mark| marks.partition_point(|(other, _)| other.at < mark.at);
+    let place_of = |mark: EventAt| marks.partition_point(|(other, _)| other.at < mark.at);
     let edges = cycle.iter().enumerate().filter_map(|(node, &index)| {
         let next = cycle[(node + 1) % cycle.len()];
         let held = threads[next].held(threads[index].wants()?)?;
@@ -68,12 +68,12 @@ fn evidence(found: &Deadlock, folder: &Path) -> Evidence {
     }
 }
 
-fn operation_of(mark: Mark, tables: &Tables) -> Operation {
+fn operation_of(mark: EventAt, tables: &Tables) -> Operation {
     Operation::new(mark.at, &mark.event, tables)
 }
 
 /// The block or call that a begin or a call opens.
-fn block(begin: Mark, tables: &Tables) -> Option<Block> {
+fn block(begin: EventAt, tables: &Tables) -> Option<Block> {
     let (Op::Begin { label, .. } | Op::Call { method: label, .. }) = begin.event.op else {
         return None;
     };
@@ -87,7 +87,7 @@ fn block(begin: Mark, tables: &Tables) -> Option<Block> {
     })
 }
 
-fn waiting(own: &Waiting, tables: &Tables) -> SceneStep {
+fn waiting(own: &WaitingThread, tables: &Tables) -> SceneStep {
     let site = tables.sites.get(own.on.event.site).unwrap_or_default();
     SceneStep {
         operation: operation_of(own.on, tables),

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use untorn_explore::{
-    CallMade, Composed, Composition, Compositions, Effect, Ended, Finding, Key, Surprise, Values,
+    CallMade, Composed, Composition, Compositions, Effect, Finding, Key, Surprise, Values,
 };
+use untorn_frontend::ExitKind;
 use untorn_predict::Origin;
 use untorn_report as report;
 use untorn_report::model::{self, Evidence};
@@ -127,11 +128,11 @@ fn badges(found: &Finding) -> Vec<String> {
 }
 
 /// What else went wrong in the run that shows a finding.
-fn ending(ended: Ended) -> Option<&'static str> {
+fn ending(ended: ExitKind) -> Option<&'static str> {
     match ended {
-        Ended::Deadlock => Some("the run ended in a deadlock"),
-        Ended::TimedOut => Some("the run did not end by itself"),
-        Ended::Exit(_) | Ended::Signal(_) => None,
+        ExitKind::Deadlock => Some("the run ended in a deadlock"),
+        ExitKind::TimedOut => Some("the run did not end by itself"),
+        ExitKind::Exit(_) | ExitKind::Signal(_) => None,
     }
 }
 

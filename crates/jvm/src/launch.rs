@@ -11,7 +11,7 @@ use untorn_jvm_protocol::jvm_options::{TOOL_OPTIONS, put_agent};
 use untorn_jvm_protocol::jvm_selection::{JvmSelector, SELECT, SeenJvm, Selection, read_seen};
 use untorn_runtime_protocol::Progress;
 
-use crate::folder::PrivateFolder;
+use untorn_frontend::PrivateFolder;
 
 /// The file name of the agent.
 pub const LIBRARY: &str = "libuntorn_jvm_agent.so";

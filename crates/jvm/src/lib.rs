@@ -4,7 +4,6 @@
 //! The agent itself is `untorn-jvm-agent`, a shared library that nothing here links. What both halves tell each
 //! other is `untorn-jvm-protocol` and `untorn-runtime-protocol`, whose parts are exported again here.
 
-mod folder;
 pub mod launch;
 
 pub use untorn_jvm_protocol::{JUNIT_MAIN, NO_TEST_EXIT, config, java_home, jvm_selection};

@@ -47,7 +47,7 @@ impl Check {
             jobs: args.jobs.clamp(1, MAX_JOBS),
             shard: args.shard.as_deref().map(shard).transpose()?.unwrap_or_default(),
             minimise: args.minimise,
-            most_events: args.events.max(1),
+            max_events: args.events.max(1),
             strategy: methods::together(&args.with)?,
             not_atomic: blocks.not_atomic,
             ..untorn_explore::Options::default()

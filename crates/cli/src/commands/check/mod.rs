@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use untorn_explore::{Chase, ChaseError, News, Outcome};
+use untorn_explore::{Exploration, ExploreError, Outcome, Progress};
 use untorn_findings::check::{FindingBuilder, Request};
 use untorn_findings::sources::Library;
 use untorn_jvm::config::ScopeConfig;
@@ -58,12 +58,12 @@ pub fn chase(check: &mut Check, console: &mut Console) -> Result<Outcome> {
         line: StatusLine::new(check.volume == Volume::Quiet),
     };
     let mut told: Result<()> = Ok(());
-    let mut watch = |news: News<'_>| {
+    let mut watch = |news: Progress<'_>| {
         if told.is_ok() {
             told = story.tell(&news, console);
         }
     };
-    let chase = Chase::new(&mut runner, check.options.clone(), folder, &stop, &mut watch);
+    let chase = Exploration::new(&mut runner, check.options.clone(), folder, &stop, &mut watch);
     let outcome = chase.run().map_err(|error| could_not_run(&mut runner, &error))?;
     story.line.clear();
     told?;
@@ -95,7 +95,7 @@ pub fn forget(folder: &Path) {
 }
 
 /// What the runner says has its own exit code and way out.
-pub fn could_not_run(runner: &mut JvmRunner, error: &ChaseError) -> Failure {
+pub fn could_not_run(runner: &mut JvmRunner, error: &ExploreError) -> Failure {
     runner.failure().unwrap_or_else(|| Failure::run(error.to_string()))
 }
 

@@ -6,7 +6,7 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use untorn_explore::{Ended, Ran, Runner, RunnerError};
+use untorn_frontend::{ExitKind, FrontEnd, FrontEndError, RunResult};
 use untorn_jvm::config::Config;
 use untorn_jvm::launch::{Launch, Start};
 use untorn_jvm::{DEADLOCK_EXIT, NO_TEST_EXIT, SCHEDULE};
@@ -19,9 +19,11 @@ use super::noise;
 use crate::commands::record::agent_config;
 use crate::commands::record::config::Record;
 use crate::exit::{Failure, PREFIX};
+use crate::jvms;
 use crate::reading::last_meta;
-use crate::run::{Surroundings, not_started, refused};
-use crate::{jvms, processes};
+use crate::run::{not_started, refused};
+use untorn_frontend::Surroundings;
+use untorn_frontend::processes;
 
 /// Time for a program that was asked to end.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -51,12 +53,12 @@ impl JvmRunner {
     }
 }
 
-impl Runner for JvmRunner {
-    fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<Ran, RunnerError> {
+impl FrontEnd for JvmRunner {
+    fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
         self.workers[0].run(spec, trace)
     }
 
-    fn run_all(&mut self, calls: &[(RunSpec, PathBuf)]) -> Vec<Result<Ran, RunnerError>> {
+    fn run_all(&mut self, calls: &[(RunSpec, PathBuf)]) -> Vec<Result<RunResult, FrontEndError>> {
         let mut out = Vec::with_capacity(calls.len());
         for round in calls.chunks(self.workers.len()) {
             let workers = self.workers.iter_mut().zip(round);
@@ -64,7 +66,7 @@ impl Runner for JvmRunner {
                 let handles: Vec<_> = workers
                     .map(|(worker, (spec, trace))| scope.spawn(|| worker.run(spec, trace)))
                     .collect();
-                let lost = |_| Err(RunnerError("the thread that ran the program died".to_owned()));
+                let lost = |_| Err(FrontEndError::run("the thread that ran the program died"));
                 handles.into_iter().map(|handle| handle.join().unwrap_or_else(lost)).collect()
             });
             out.extend(results);
@@ -124,7 +126,7 @@ impl Worker {
     }
 
     /// Waits for the end of the program, and makes it end when it takes too long.
-    fn wait(&self, mut child: Child) -> Result<Ended, Failure> {
+    fn wait(&self, mut child: Child) -> Result<ExitKind, Failure> {
         if let Some(ended) = await_end(&mut child, self.patience)? {
             return Ok(ended);
         }
@@ -139,10 +141,10 @@ impl Worker {
         processes::signal(&all, Signal::KILL);
         // Whether it has just ended by itself makes no difference.
         let _ = child.wait();
-        Ok(Ended::TimedOut)
+        Ok(ExitKind::TimedOut)
     }
 
-    fn run_once(&mut self, trace: &Path) -> Result<Ran, Failure> {
+    fn run_once(&mut self, trace: &Path) -> Result<RunResult, Failure> {
         self.record.out = trace.to_owned();
         let config = agent_config(&self.record, &self.surroundings, &self.launch);
         let begin = Instant::now();
@@ -160,18 +162,23 @@ impl Worker {
     }
 
     /// How the program ended by the agent's word; an error if it is not the one that was meant.
-    fn ending(&self, ended: Ended, start: &Start<'_>, stderr: &[u8]) -> Result<Ended, Failure> {
+    fn ending(
+        &self,
+        ended: ExitKind,
+        start: &Start<'_>,
+        stderr: &[u8],
+    ) -> Result<ExitKind, Failure> {
         let output = String::from_utf8_lossy(stderr);
-        if ended == Ended::Exit(NO_TEST_EXIT) && self.record.program.is_junit() {
+        if ended == ExitKind::Exit(NO_TEST_EXIT) && self.record.program.is_junit() {
             return Err(no_test(&output));
         }
-        if ended != Ended::TimedOut {
+        if ended != ExitKind::TimedOut {
             jvms::only_one(&self.launch, start).map_err(|failure| {
                 failure.details([format!("what it printed: {}", self.output[0].display())])
             })?;
         }
         match self.launch.progress() {
-            Some(said) if said.deadlock => Ok(Ended::Deadlock),
+            Some(said) if said.deadlock => Ok(ExitKind::Deadlock),
             Some(_) => Ok(ended),
             None => {
                 Err(Failure::run("the JVM did not start with the agent, so nothing was recorded")
@@ -185,9 +192,9 @@ impl Worker {
     fn ran(
         &self,
         trace: &Path,
-        ended: Ended,
+        ended: ExitKind,
         [stdout, stderr]: [Vec<u8>; 2],
-    ) -> Result<Ran, Failure> {
+    ) -> Result<RunResult, Failure> {
         let said = last_meta(trace)
             .map_err(|error| Failure::run(format!("the trace cannot be read: {error}")))?;
         let summary = said.meta.summary.unwrap_or_default();
@@ -203,7 +210,8 @@ impl Worker {
         }
         let (preemptions, unseen) = (preemptions(trace), unseen(&summary));
         let followed = summary.followed;
-        Ok(Ran { ended, stdout, stderr, followed, preemptions, unseen })
+        let uncaught = exceptions(&stderr);
+        Ok(RunResult { exit: ended, stdout, stderr, uncaught, followed, preemptions, unseen })
     }
 
     fn kept(&self, index: usize) -> Vec<u8> {
@@ -226,7 +234,7 @@ fn no_test(said: &str) -> Failure {
 }
 
 /// How the program ended, if it did within that time.
-fn await_end(child: &mut Child, patience: Duration) -> Result<Option<Ended>, Failure> {
+fn await_end(child: &mut Child, patience: Duration) -> Result<Option<ExitKind>, Failure> {
     let begin = Instant::now();
     loop {
         match child.try_wait() {
@@ -238,13 +246,23 @@ fn await_end(child: &mut Child, patience: Duration) -> Result<Option<Ended>, Fai
     }
 }
 
-fn ended(status: ExitStatus) -> Ended {
+fn ended(status: ExitStatus) -> ExitKind {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
-        (Some(DEADLOCK_EXIT), _) => Ended::Deadlock,
-        (Some(code), _) => Ended::Exit(code),
-        (None, signal) => Ended::Signal(signal.unwrap_or(0)),
+        (Some(DEADLOCK_EXIT), _) => ExitKind::Deadlock,
+        (Some(code), _) => ExitKind::Exit(code),
+        (None, signal) => ExitKind::Signal(signal.unwrap_or(0)),
     }
+}
+
+/// The first lines of stack traces that the JVM printed.
+fn exceptions(stderr: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(stderr);
+    text.lines()
+        .filter_map(|line| line.strip_prefix("Exception in thread "))
+        // The name of the thread says nothing of what happened.
+        .filter_map(|line| Some(line.strip_prefix('"')?.split_once("\" ")?.1.trim().to_owned()))
+        .collect()
 }
 
 /// How often the schedule of a trace stopped a thread that could go on.
@@ -269,14 +287,14 @@ pub fn unseen(summary: &RecordingSummary) -> Vec<String> {
 }
 
 impl Worker {
-    fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<Ran, RunnerError> {
+    fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
         self.record.spec.clone_from(spec);
         if let Some(plan) = spec.control.as_plan() {
             // For who wants to see what was tried; the run does not depend on it.
             let _ = std::fs::write(trace.with_file_name("plan.txt"), plan.to_string());
         }
         self.run_once(trace).map_err(|failure| {
-            let error = RunnerError(failure.to_string());
+            let error = FrontEndError::run(failure.to_string());
             self.failure = Some(failure);
             error
         })

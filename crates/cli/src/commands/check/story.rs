@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use untorn_explore::{News, Outcome, Unsearched};
+use untorn_explore::{Outcome, Progress, Unsearched};
 use untorn_findings::check::{FindingBuilder, unsearched, why_unreached};
 use untorn_findings::sources::Library;
 use untorn_report::model::Finding;
@@ -27,9 +27,9 @@ pub struct Storyteller<'a> {
 }
 
 impl Storyteller<'_> {
-    pub fn tell(&mut self, news: &News<'_>, console: &mut Console) -> Result<()> {
+    pub fn tell(&mut self, news: &Progress<'_>, console: &mut Console) -> Result<()> {
         match news {
-            News::Running { number, target, open } => {
+            Progress::Running { number, target, open } => {
                 if self.line.is_due() {
                     self.line.show(&match target {
                         None => format!("run {number}: watching the program"),
@@ -43,7 +43,7 @@ impl Storyteller<'_> {
                 }
                 Ok(())
             }
-            News::Ran { run, new } => {
+            Progress::RunEnded { run, new } => {
                 if self.check.volume != Volume::Verbose {
                     return Ok(());
                 }
@@ -67,19 +67,19 @@ impl Storyteller<'_> {
                     count(*new as u64, "candidate"),
                 ))
             }
-            News::Simplifying { number, finding } => {
+            Progress::Simplifying { number, finding } => {
                 if self.line.is_due() {
                     let block = &finding.key.block;
                     self.line.show(&format!("run {number}: a simpler schedule for {block}"));
                 }
                 Ok(())
             }
-            News::Found(found) => {
+            Progress::Found(found) => {
                 self.line.clear();
                 let finding = self.builder.violation(found);
                 self.show(finding, console)
             }
-            News::Deadlocked(found) => {
+            Progress::Deadlocked(found) => {
                 self.line.clear();
                 let finding = self.builder.deadlock(found);
                 self.show(finding, console)

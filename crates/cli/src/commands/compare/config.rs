@@ -39,7 +39,7 @@ impl Compare {
             // Time is the measure here.
             runs: u32::MAX,
             sources: sources_of(args.blocks),
-            most_events: args.events.max(1),
+            max_events: args.events.max(1),
             // Finding is compared, not what comes after it.
             minimise: 0,
             not_atomic: args.not_atomic,

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use untorn_explore::{Chase, Key, News, Outcome};
+use untorn_explore::{Exploration, Key, Outcome, Progress};
 use untorn_predict::Origin;
 use untorn_report::phrasing::number;
 
@@ -93,19 +93,19 @@ fn one(
     let mut found = 0;
     let mut first = None;
     let begin = std::time::Instant::now();
-    let mut watch = |news: News<'_>| match news {
-        News::Running { number, .. } => {
+    let mut watch = |news: Progress<'_>| match news {
+        Progress::Running { number, .. } => {
             if line.is_due() {
                 line.show(&format!("{}: run {number}, {found} found", methods::word(name)));
             }
         }
-        News::Found(finding) => {
+        Progress::Found(finding) => {
             first.get_or_insert_with(|| begin.elapsed());
             found = found.max(finding.number);
         }
-        News::Ran { .. } | News::Simplifying { .. } | News::Deadlocked(_) => {}
+        Progress::RunEnded { .. } | Progress::Simplifying { .. } | Progress::Deadlocked(_) => {}
     };
-    let chase = Chase::new(&mut runner, check.options.clone(), &folder, stop, &mut watch);
+    let chase = Exploration::new(&mut runner, check.options.clone(), &folder, stop, &mut watch);
     let outcome = chase.run().map_err(|error| could_not_run(&mut runner, &error))?;
     line.clear();
     Ok((outcome, first))

@@ -18,8 +18,9 @@ use crate::commands::record::config::Record;
 use crate::console::Console;
 use crate::exit::{Exit, Result};
 use crate::reading::{LastMeta, last_meta};
-use crate::run::{self, Run, Surroundings};
+use crate::run::{self, Run};
 use config::Doctor;
+use untorn_frontend::Surroundings;
 
 pub fn run(doctor: &Doctor) -> Result<Exit> {
     let launch = Launch::prepare().map_err(|error| run::refused(&error))?;

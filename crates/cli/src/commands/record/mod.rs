@@ -16,8 +16,9 @@ use untorn_trace::{Followed, RunMeta, RunSetup};
 
 use crate::console;
 use crate::exit::{Failure, Result};
-use crate::run::{self, Ended, Run, Surroundings};
+use crate::run::{self, Ended, Run};
 use config::Record;
+use untorn_frontend::Surroundings;
 
 pub fn run(record: &Record) -> Result<u8> {
     let launch = Launch::prepare().map_err(|error| run::refused(&error))?;

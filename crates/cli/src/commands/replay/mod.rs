@@ -17,8 +17,9 @@ use crate::commands::record::config_of_trace;
 use crate::console;
 use crate::exit::{Exit, Failure, Result};
 use crate::files::Input;
-use crate::run::{self, Surroundings};
+use crate::run as program_run;
 use config::Replay;
+use untorn_frontend::Surroundings;
 
 pub fn run(replay: &Replay) -> Result<u8> {
     let old = Input::utr(&replay.file);
@@ -31,7 +32,7 @@ pub fn run(replay: &Replay) -> Result<u8> {
         return Err(Failure::input(format!("{}: has no schedule", replay.file.display()))
             .way_out("only traces made by `untorn record` can be replayed"));
     }
-    let launch = Launch::prepare().map_err(|error| run::refused(&error))?;
+    let launch = Launch::prepare().map_err(|error| program_run::refused(&error))?;
     let again =
         replay.out.clone().unwrap_or_else(|| launch.progress_file().with_file_name("again.utr"));
     let again = std::path::absolute(&again).unwrap_or(again);
@@ -55,7 +56,7 @@ pub fn run(replay: &Replay) -> Result<u8> {
         ));
     }
     let start = Start { words: &command, selector: &selector, config: &config, extra: &extra };
-    let done = run::run(&launch, &start, &surroundings)?;
+    let done = program_run::run(&launch, &start, &surroundings)?;
     let new = Input::utr(&again);
     match compare(&old, &new)? {
         Compared::Same(events) => {
@@ -63,10 +64,10 @@ pub fn run(replay: &Replay) -> Result<u8> {
                 console::tell(&format!(
                     "untorn: replayed {} events exactly; the program ended with {}\n",
                     number(events),
-                    run::describe(done.ended),
+                    program_run::describe(done.ended),
                 ));
             }
-            Ok(run::exit_code(done.ended))
+            Ok(program_run::exit_code(done.ended))
         }
         Compared::Differs { at, expected, actual } => {
             console::tell(&format!(

@@ -8,22 +8,22 @@ use std::time::Duration;
 use untorn_schedule::Plan;
 
 use crate::compositions::CompositionId;
-use crate::evidence::{EvidenceError, Run};
+use crate::deadlock::Stuck;
 use crate::judge::Judged;
-use crate::runner::RunnerError;
-use crate::stuck::Stuck;
+use crate::run::{Run, RunError};
 use crate::target::{Key, Unreached};
+use untorn_frontend::FrontEndError;
 
 /// What happens, for who watches.
 #[derive(Debug)]
-pub enum News<'a> {
+pub enum Progress<'a> {
     /// A run is about to begin, for this target.
     Running {
         number: u32,
         target: Option<&'a Key>,
         open: usize,
     },
-    Ran {
+    RunEnded {
         run: &'a Run,
         new: usize,
     },
@@ -136,7 +136,7 @@ pub struct Outcome {
     pub refuted: BTreeSet<String>,
     /// Compositions whose calls were both made in one go of their method.
     pub compositions_made: BTreeSet<CompositionId>,
-    /// Ended by the user.
+    /// ExitKind by the user.
     pub interrupted: bool,
     pub time: Duration,
 }
@@ -149,9 +149,9 @@ impl Outcome {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ChaseError {
+pub enum ExploreError {
     #[error(transparent)]
-    Runner(#[from] RunnerError),
+    FrontEnd(#[from] FrontEndError),
     #[error(transparent)]
-    Evidence(#[from] EvidenceError),
+    Evidence(#[from] RunError),
 }

@@ -8,17 +8,17 @@ use std::path::Path;
 
 use untorn_schedule::Plan;
 
-use super::{Chase, Finding, Request};
-use crate::evidence::Run;
+use super::{Exploration, Finding, Request};
 use crate::instance::Instance;
+use crate::run::Run;
 use crate::steer;
 use crate::target::Unreached;
-use crate::units::{Answer, Occurrence};
+use crate::tracked_calls::{Answer, Occurrence};
 use untorn_schedule::RunSpec;
 
 /// A finding that rests on what calls said.
 #[derive(Debug)]
-pub(super) struct Doubt {
+pub(super) struct ControlRun {
     found: Finding,
     target: usize,
     /// The first of the calls, and what it and the second one said.
@@ -29,13 +29,13 @@ pub(super) struct Doubt {
     is_tried: bool,
 }
 
-impl Doubt {
+impl ControlRun {
     pub(super) fn rests_on(&self, trace: &Path) -> bool {
         self.found.trace == trace
     }
 }
 
-impl Chase<'_> {
+impl Exploration<'_> {
     /// Keeps a finding until it is known what the calls say otherwise; `false` if that cannot be found out.
     pub(super) fn doubt(
         &mut self,
@@ -54,23 +54,25 @@ impl Chase<'_> {
             self.targets[target].last = Some(Unreached::Undecided);
             return false;
         };
-        self.doubts.push(Doubt { found, target, first, answers, plan, is_tried: false });
+        self.control_runs.push(ControlRun { found, target, first, answers, plan, is_tried: false });
         true
     }
 
     /// The run that shows what the calls say when nobody comes between them.
-    pub(super) fn control(&mut self) -> Option<Request> {
-        let doubt = self.doubts.iter_mut().find(|doubt| !doubt.is_tried)?;
+    pub(super) fn next_control_run(&mut self) -> Option<Request> {
+        let doubt = self.control_runs.iter_mut().find(|doubt| !doubt.is_tried)?;
         doubt.is_tried = true;
         self.outcome.directed += 1;
         Some(Request::undirected(RunSpec::plan(doubt.plan.clone())))
     }
 
     /// Decides about the finding for which this run was made.
-    pub(super) fn settle(&mut self, run: &Run) {
+    pub(super) fn resolve_control_run(&mut self, run: &Run) {
         let Some(plan) = run.spec.control.as_plan() else { return };
-        let Some(place) = self.doubts.iter().position(|doubt| doubt.plan == *plan) else { return };
-        let doubt = self.doubts.remove(place);
+        let Some(place) = self.control_runs.iter().position(|doubt| doubt.plan == *plan) else {
+            return;
+        };
+        let doubt = self.control_runs.remove(place);
         let made = run.units.undisturbed(&run.history, &self.options.compositions, &doubt.first);
         match made {
             Some([first, second]) if first == doubt.answers[0] && second != doubt.answers[1] => {
@@ -83,7 +85,7 @@ impl Chase<'_> {
         }
     }
 
-    fn admit(&mut self, mut doubt: Doubt, usual: Answer) {
+    fn admit(&mut self, mut doubt: ControlRun, usual: Answer) {
         if let Some(surprise) =
             doubt.found.judged.composed.as_mut().and_then(|own| own.surprise.as_mut())
         {
@@ -95,7 +97,7 @@ impl Chase<'_> {
         }
     }
 
-    fn dismiss(&mut self, doubt: Doubt, why: Unreached) {
+    fn dismiss(&mut self, doubt: ControlRun, why: Unreached) {
         let target = &mut self.targets[doubt.target];
         target.done = false;
         target.last = Some(why);
@@ -103,8 +105,8 @@ impl Chase<'_> {
     }
 
     /// What was never decided is not called a violation.
-    pub(super) fn drop_doubts(&mut self) {
-        for doubt in std::mem::take(&mut self.doubts) {
+    pub(super) fn drop_control_runs(&mut self) {
+        for doubt in std::mem::take(&mut self.control_runs) {
             self.dismiss(doubt, Unreached::OutOfBudget);
         }
     }

@@ -16,24 +16,24 @@ use std::sync::atomic::Ordering;
 
 use untorn_schedule::{Plan, PlanStep};
 
-use super::learning::forget;
-use super::{Chase, ChaseError, Finding, News};
-use crate::evidence::Run;
+use super::candidates::forget;
+use super::{Exploration, ExploreError, Finding, Progress};
 use crate::instance::Accesses;
 use crate::judge::{Judged, judge};
+use crate::run::Run;
 use untorn_schedule::RunSpec;
 
 /// One switch away from a block, one back if the other thread does not end by itself, and one because somebody had to
 /// be first: hardly anything is simpler.
 const FEWEST: u64 = 3;
 
-impl Chase<'_> {
+impl Exploration<'_> {
     pub(super) fn could_be_simpler(&self) -> bool {
         self.options.minimise > 0 && self.outcome.findings.iter().any(is_complicated)
     }
 
     /// Replaces the runs of findings by simpler ones.
-    pub(super) fn minimise(&mut self) -> Result<(), ChaseError> {
+    pub(super) fn minimise(&mut self) -> Result<(), ExploreError> {
         for index in 0..self.outcome.findings.len() {
             let mut budget = self.options.minimise;
             let recipes = self.outcome.findings[index].recipes.clone();
@@ -52,7 +52,7 @@ impl Chase<'_> {
         index: usize,
         mut steps: Vec<PlanStep>,
         budget: &mut u32,
-    ) -> Result<(), ChaseError> {
+    ) -> Result<(), ExploreError> {
         let mut parts = 2;
         while steps.len() > 1 && *budget > 0 {
             let size = steps.len().div_ceil(parts);
@@ -75,7 +75,7 @@ impl Chase<'_> {
     }
 
     /// Makes one run; says whether it shows the finding, and with no more preemptions. One with fewer is taken.
-    fn shows(&mut self, index: usize, plan: &Plan, budget: &mut u32) -> Result<bool, ChaseError> {
+    fn shows(&mut self, index: usize, plan: &Plan, budget: &mut u32) -> Result<bool, ExploreError> {
         let is_over =
             self.begin.elapsed() >= self.options.time || self.stop.load(Ordering::Relaxed);
         let found = &self.outcome.findings[index];
@@ -84,10 +84,10 @@ impl Chase<'_> {
         }
         *budget -= 1;
         let number = self.outcome.runs + 1;
-        (self.watch)(News::Simplifying { number, finding: found });
+        (self.watch)(Progress::Simplifying { number, finding: found });
         let (how, trace) = (RunSpec::plan(plan.clone()), self.trace_of(number));
         // A run that fails shows nothing; that the program can be run is known by now.
-        let Some(Ok(ran)) = self.runner.run_all(&[(how.clone(), trace.clone())]).pop() else {
+        let Some(Ok(ran)) = self.front_end.run_all(&[(how.clone(), trace.clone())]).pop() else {
             return Ok(false);
         };
         self.outcome.runs = number;

@@ -15,34 +15,34 @@ use untorn_trace::{BATCH, Event, EventIdx, LockId, Op, Tables, ThreadId};
 
 /// An event and where it is in the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Mark {
+pub struct EventAt {
     pub at: EventIdx,
     pub event: Event,
 }
 
 /// A lock that is held, by the acquire that got it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Held {
+pub struct HeldLock {
     pub lock: LockId,
-    pub since: Mark,
+    pub since: EventAt,
     /// The begin or the call of the innermost block that was open then.
-    pub inside: Option<Mark>,
+    pub inside: Option<EventAt>,
     depth: u32,
 }
 
 /// A thread that cannot go on.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Waiting {
+pub struct WaitingThread {
     pub thread: ThreadId,
     /// The request, or the wait, from which it does not come back.
-    pub on: Mark,
+    pub on: EventAt,
     /// The innermost block that was open then.
-    pub inside: Option<Mark>,
+    pub inside: Option<EventAt>,
     /// What it holds meanwhile, the oldest first.
-    pub holds: Vec<Held>,
+    pub holds: Vec<HeldLock>,
 }
 
-impl Waiting {
+impl WaitingThread {
     /// The lock that it wants, unless it waits for a notification.
     pub fn wants(&self) -> Option<LockId> {
         match self.on.event.op {
@@ -52,7 +52,7 @@ impl Waiting {
     }
 
     /// How it got a lock that it holds.
-    pub fn held(&self, lock: LockId) -> Option<&Held> {
+    pub fn held(&self, lock: LockId) -> Option<&HeldLock> {
         self.holds.iter().find(|held| held.lock == lock)
     }
 }
@@ -61,7 +61,7 @@ impl Waiting {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Stuck {
     /// Every thread that is known to wait, in the order of ids.
-    pub threads: Vec<Waiting>,
+    pub threads: Vec<WaitingThread>,
     /// Indices of threads each of which wants a lock that the next one holds, and the last one one of the first.
     pub cycle: Vec<usize>,
 }
@@ -77,7 +77,7 @@ impl Stuck {
                 return Some(watch.finish());
             }
             for &event in &batch {
-                watch.see(Mark { at: EventIdx(at), event });
+                watch.process(EventAt { at: EventIdx(at), event });
                 at += 1;
             }
         }
@@ -86,7 +86,7 @@ impl Stuck {
     /// What two runs have in common if they got stuck in the same way: the places where locks were taken and
     /// asked for.
     pub fn signature(&self, tables: &Tables) -> Vec<String> {
-        let place = |mark: &Mark| tables.site_text(mark.event.site);
+        let place = |mark: &EventAt| tables.site_text(mark.event.site);
         let involved = |index: &usize| self.cycle.is_empty() || self.cycle.contains(index);
         let all = (0..self.threads.len()).filter(involved);
         let mut places: Vec<String> = all
@@ -101,7 +101,7 @@ impl Stuck {
     }
 
     /// What a thread of the cycle holds that the one before it wants.
-    pub fn held_for_previous(&self, index: usize) -> Option<&Held> {
+    pub fn held_for_previous(&self, index: usize) -> Option<&HeldLock> {
         let place = self.cycle.iter().position(|&own| own == index)?;
         let before = self.cycle[(place + self.cycle.len() - 1) % self.cycle.len()];
         self.threads[index].held(self.threads[before].wants()?)
@@ -116,13 +116,13 @@ struct Watch {
 #[derive(Default)]
 struct Thread {
     /// Locks given up by a wait keep their place.
-    holds: Vec<(Held, bool)>,
-    open: Vec<Mark>,
-    on: Option<Mark>,
+    holds: Vec<(HeldLock, bool)>,
+    open: Vec<EventAt>,
+    on: Option<EventAt>,
 }
 
 impl Watch {
-    fn see(&mut self, mark: Mark) {
+    fn process(&mut self, mark: EventAt) {
         let thread = self.threads.entry(mark.event.thread).or_default();
         match mark.event.op {
             Op::Request { .. } => thread.on = Some(mark),
@@ -151,21 +151,21 @@ impl Watch {
         let waiting = |(thread, own): (ThreadId, Thread)| {
             let holds = own.holds.iter().filter(|(_, away)| !away).map(|(held, _)| *held);
             let (holds, inside) = (holds.collect(), own.open.last().copied());
-            Some(Waiting { thread, on: own.on?, inside, holds })
+            Some(WaitingThread { thread, on: own.on?, inside, holds })
         };
-        let threads: Vec<Waiting> = self.threads.into_iter().filter_map(waiting).collect();
+        let threads: Vec<WaitingThread> = self.threads.into_iter().filter_map(waiting).collect();
         let cycle = cycle(&threads);
         Stuck { threads, cycle }
     }
 }
 
 impl Thread {
-    fn take(&mut self, lock: LockId, since: Mark) {
+    fn take(&mut self, lock: LockId, since: EventAt) {
         match self.holds.iter_mut().find(|(held, _)| held.lock == lock) {
             Some((held, _)) => held.depth += 1,
             None => {
                 let inside = self.open.last().copied();
-                self.holds.push((Held { lock, since, inside, depth: 1 }, false));
+                self.holds.push((HeldLock { lock, since, inside, depth: 1 }, false));
             }
         }
     }
@@ -187,7 +187,7 @@ impl Thread {
 }
 
 /// Follows each wanted lock to its holder until a thread comes up again.
-fn cycle(threads: &[Waiting]) -> Vec<usize> {
+fn cycle(threads: &[WaitingThread]) -> Vec<usize> {
     let holder = |index: usize| {
         let lock = threads[index].wants()?;
         (0..threads.len()).find(|&other| other != index && threads[other].held(lock).is_some())
@@ -219,7 +219,7 @@ mod tests {
         let mut watch = Watch::default();
         for (at, &(thread, op)) in (0..).zip(events) {
             let event = Event::new(ThreadId(thread), op, SiteId(0));
-            watch.see(Mark { at: EventIdx(at), event });
+            watch.process(EventAt { at: EventIdx(at), event });
         }
         watch.finish()
     }

@@ -9,14 +9,14 @@ use untorn_serializability::velodrome::Velodrome;
 use untorn_serializability::{Checker, Outcome};
 use untorn_trace::EventIdx;
 
-use super::{Chase, ChaseError, Request};
-use crate::evidence::Run;
+use super::{Exploration, ExploreError, Request};
 use crate::marks;
+use crate::run::Run;
 use crate::strategy::Judge;
 
-impl Chase<'_> {
+impl Exploration<'_> {
     /// One directed run for each candidate of the first run.
-    pub(super) fn try_each_once(&mut self) -> Result<(), ChaseError> {
+    pub(super) fn try_each_once(&mut self) -> Result<(), ExploreError> {
         self.options.per_candidate = 1;
         self.options.initial.truncate(1);
         for spec in self.options.initial.clone() {
@@ -32,7 +32,7 @@ impl Chase<'_> {
     }
 
     /// Runs that nobody directs, until the budget ends. Two of the policies have to see a run first.
-    pub(super) fn wander(&mut self, policies: &[PolicyKind]) -> Result<(), ChaseError> {
+    pub(super) fn run_undirected(&mut self, policies: &[PolicyKind]) -> Result<(), ExploreError> {
         let first_seed = self.options.initial.first().map_or(0, |spec| spec.seed);
         let needs_marks = |policy: &PolicyKind| policy.wants() == Wants::Marks;
         let blind = policies.is_empty() || policies.iter().any(needs_marks);
@@ -46,13 +46,13 @@ impl Chase<'_> {
             // Every policy has the seeds from 1 on.
             let seed = first_seed + 1 + (turn / policies.len()) as u64;
             turn += 1;
-            let spec = self.undirected(policy, seed);
+            let spec = self.undirected_spec(policy, seed);
             self.make_runs(vec![Request::undirected(spec)])?;
         }
         Ok(())
     }
 
-    fn undirected(&self, policy: PolicyKind, seed: u64) -> RunSpec {
+    fn undirected_spec(&self, policy: PolicyKind, seed: u64) -> RunSpec {
         let last = self.kept.iter().flatten().next_back();
         let held = |find: fn(&Run) -> Marks| {
             // What any run showed that is still in memory; the first one stays.

@@ -10,17 +10,17 @@ use untorn_predict::{At, BlockId, Deadline, Facts, Goal, History, Origin};
 use untorn_trace::formats::open::{Input, OpenOptions, open};
 use untorn_trace::{BATCH, Event, LabelId, Op, SiteId, Tables, VarId, VarRole};
 
-use crate::chase::Unsearched;
 use crate::compositions::Compositions;
+use crate::exploration::Unsearched;
 use crate::places;
-use crate::runner::Ran;
 use crate::target::{Key, KeyFacts, Shape};
-use crate::units::{Made, Units};
+use crate::tracked_calls::{CompositionInstance, TrackedCalls};
+use untorn_frontend::RunResult;
 use untorn_schedule::RunSpec;
 
 /// Why a trace cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum EvidenceError {
+pub enum RunError {
     #[error("{}: {reason}", path.display())]
     Trace { path: PathBuf, reason: String },
 }
@@ -31,7 +31,7 @@ pub struct Run {
     /// Counted from 1.
     pub number: u32,
     pub spec: RunSpec,
-    pub ran: Ran,
+    pub ran: RunResult,
     pub trace: PathBuf,
     /// Shared with the findings of the run.
     pub tables: Arc<Tables>,
@@ -42,7 +42,7 @@ pub struct Run {
     /// Which variables are parts of one object.
     pub(crate) objects: Objects,
     /// Calls that were told as units.
-    pub(crate) units: Units,
+    pub(crate) units: TrackedCalls,
     /// Classes with accesses in the trace. Only they are rewritten so that a plan finds every place of them.
     classes: FxHashSet<String>,
 }
@@ -61,7 +61,7 @@ pub(crate) struct Suspect {
 
 /// What of a trace does not count.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Left<'a> {
+pub(crate) struct LoadOptions<'a> {
     /// Events behind so many.
     pub most: usize,
     /// Declared blocks that are the body of a thread or a task.
@@ -72,7 +72,7 @@ pub(crate) struct Left<'a> {
     pub compositions: &'a Compositions,
 }
 
-impl Left<'_> {
+impl LoadOptions<'_> {
     fn blend_out(&self, events: &mut [Event], tables: &Tables) {
         if !self.entries && self.blocks.is_empty() {
             return;
@@ -107,11 +107,11 @@ impl Run {
     pub(crate) fn load(
         number: u32,
         spec: RunSpec,
-        ran: Ran,
+        ran: RunResult,
         trace: &Path,
-        left: Left<'_>,
-    ) -> Result<Self, EvidenceError> {
-        let fail = |reason: String| EvidenceError::Trace { path: trace.to_owned(), reason };
+        left: LoadOptions<'_>,
+    ) -> Result<Self, RunError> {
+        let fail = |reason: String| RunError::Trace { path: trace.to_owned(), reason };
         let mut source = open(&Input::new(trace), &OpenOptions::default())
             .map_err(|error| fail(error.to_string()))?;
         let (mut events, mut batch) = (Vec::new(), Vec::with_capacity(BATCH));
@@ -127,7 +127,7 @@ impl Run {
         }
         let tables = Arc::new(source.tables().clone());
         left.blend_out(&mut events, &tables);
-        let units = Units::take(&mut events, &tables, left.compositions);
+        let units = TrackedCalls::take(&mut events, &tables, left.compositions);
         let mut history = History::new(events, &tables).map_err(|error| fail(error.to_string()))?;
         history.set_compositions(units.stretches());
         let keys = (0..tables.sites.len()).map(SiteId::from_index);
@@ -206,7 +206,7 @@ impl Run {
     }
 
     /// The calls that look meant to be one step and are around these accesses of one thread.
-    pub(crate) fn composition(&self, accesses: [At; 2]) -> Option<Made> {
+    pub(crate) fn composition(&self, accesses: [At; 2]) -> Option<CompositionInstance> {
         let thread = self.history.event(accesses[0]).thread;
         self.units.composition(thread, accesses)
     }

@@ -8,10 +8,10 @@ use untorn_predict::simulation::Knowledge;
 use untorn_predict::{Deadline, Facts};
 use untorn_serializability::block_filter::BlockFilter;
 
-use super::Chase;
+use super::Exploration;
 use crate::compositions::Compositions;
-use crate::evidence::{Run, Suspect};
-use crate::prophet::Prophet;
+use crate::feasibility::Feasibility;
+use crate::run::{Run, Suspect};
 use crate::target::{Key, Target};
 
 /// The part of the time left that one run may take to be learned from: on long runs there would be none left for others.
@@ -21,11 +21,11 @@ const SHARE: u32 = 3;
 const LEAST: u32 = 10;
 
 /// Runs whose traces stay in memory.
-const MOST_KEPT: usize = 8;
+const MAX_KEPT: usize = 8;
 
-impl Chase<'_> {
+impl Exploration<'_> {
     /// Adds the run's candidates, with what can be tried. Gives the number of new ones.
-    pub(super) fn learn(&mut self, run: &Run, made_for: Option<usize>) -> usize {
+    pub(super) fn add_candidates(&mut self, run: &Run, made_for: Option<usize>) -> usize {
         let known = Arc::clone(&self.options.compositions);
         self.learn_answers(run, &known);
         let left = self.options.time.saturating_sub(self.begin.elapsed());
@@ -38,7 +38,7 @@ impl Chase<'_> {
         self.outcome.unsearched += unsearched;
         let knowledge = Knowledge::of(&run.history);
         // It costs as much as the run is long, and often nobody asks it anything.
-        let mut prophet = None;
+        let mut feasibility = None;
         let plans = self.options.strategy.plans_from(run.number);
         let counts = BlockFilter::new(&[], &self.options.not_atomic);
         let before = self.targets.len();
@@ -67,9 +67,10 @@ impl Chase<'_> {
             } else if plans && !self.is_settled(&self.targets[index]) {
                 let (run, is_own) = (self.kept.len(), made_for == Some(index));
                 let strategy = || self.options.strategy.clone();
-                let prophet = prophet
-                    .get_or_insert_with(|| Prophet::new(&facts, &knowledge, strategy(), deadline));
-                self.targets[index].learn(prophet, run, suspect.goals, is_own);
+                let feasibility = feasibility.get_or_insert_with(|| {
+                    Feasibility::new(&facts, &knowledge, strategy(), deadline)
+                });
+                self.targets[index].find_leads(feasibility, run, suspect.goals, is_own);
             }
         }
         self.targets.len() - before
@@ -94,8 +95,8 @@ impl Chase<'_> {
         }
         self.kept.push(Some(run));
         let loaded = self.kept.iter().flatten().count();
-        if loaded > MOST_KEPT {
-            let initial = self.options.initial.len().min(MOST_KEPT - 1);
+        if loaded > MAX_KEPT {
+            let initial = self.options.initial.len().min(MAX_KEPT - 1);
             let old = self.kept.iter().skip(initial).position(Option::is_some);
             let Some(old) = old.map(|place| place + initial) else { return };
             self.kept[old] = None;
@@ -109,7 +110,7 @@ impl Chase<'_> {
     pub(super) fn forget_unneeded(&self, trace: &Path) {
         let is_needed = self.outcome.findings.iter().any(|found| found.trace == trace)
             || self.outcome.deadlocked.iter().any(|stuck| stuck.trace == trace)
-            || self.doubts.iter().any(|doubt| doubt.rests_on(trace));
+            || self.control_runs.iter().any(|doubt| doubt.rests_on(trace));
         if !is_needed {
             forget(trace);
         }

@@ -16,9 +16,9 @@
 //! is listed with its reason. May miss; never invents.
 
 mod baselines;
-mod doubts;
+mod candidates;
+mod control_runs;
 mod judging;
-mod learning;
 mod minimise;
 mod options;
 mod outcome;
@@ -34,32 +34,32 @@ use untorn_trace::LabelId;
 
 use crate::compositions::CompositionId;
 use crate::effects::Normal;
-use crate::evidence::{Left, Run};
+use crate::feasibility::Feasibility;
 use crate::inversion::{self, Inversion};
 use crate::judge::Values;
-use crate::prophet::Prophet;
-use crate::runner::{Ended, Ran, Runner};
+use crate::run::{LoadOptions, Run};
 use crate::steer;
 use crate::strategy::Strategy;
 use crate::target::{Key, Order, Target, Unreached};
-use crate::units::Answer;
+use crate::tracked_calls::Answer;
+use untorn_frontend::{ExitKind, FrontEnd, RunResult};
 use untorn_schedule::{PolicyKind, RunSpec};
 
-use doubts::Doubt;
+use control_runs::ControlRun;
 pub use options::{Only, Options, Shard};
-pub use outcome::{ChaseError, Deadlock, Finding, News, Outcome, Unsearched};
+pub use outcome::{Deadlock, ExploreError, Finding, Outcome, Progress, Unsearched};
 
 /// The policies that undirected runs take in turn.
 const EXPLORERS: [PolicyKind; 3] = [PolicyKind::Pos, PolicyKind::Random, PolicyKind::PCT];
 
 /// The chase of one program.
-pub struct Chase<'a> {
-    runner: &'a mut dyn Runner,
+pub struct Exploration<'a> {
+    front_end: &'a mut dyn FrontEnd,
     options: Options,
     /// Where traces go.
     folder: PathBuf,
     stop: &'a AtomicBool,
-    watch: &'a mut dyn FnMut(News<'_>),
+    watch: &'a mut dyn FnMut(Progress<'_>),
     begin: Instant,
     /// Runs by index; those that are not needed any more are dropped.
     kept: Vec<Option<Run>>,
@@ -69,7 +69,7 @@ pub struct Chase<'a> {
     /// By composition and the answer of its first call: what the second one says when nobody comes between.
     answers: BTreeMap<(CompositionId, Answer), BTreeSet<Answer>>,
     /// Findings that rest on what calls said.
-    doubts: Vec<Doubt>,
+    control_runs: Vec<ControlRun>,
     /// Lock orders to try, and the places of all that were found.
     inversions: Vec<Inversion>,
     inverted: BTreeSet<Vec<String>>,
@@ -82,9 +82,9 @@ pub struct Chase<'a> {
     outcome: Outcome,
 }
 
-impl std::fmt::Debug for Chase<'_> {
+impl std::fmt::Debug for Exploration<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Chase").field("targets", &self.targets.len()).finish_non_exhaustive()
+        f.debug_struct("Exploration").field("targets", &self.targets.len()).finish_non_exhaustive()
     }
 }
 
@@ -100,16 +100,16 @@ impl Request {
     }
 }
 
-impl<'a> Chase<'a> {
+impl<'a> Exploration<'a> {
     pub fn new(
-        runner: &'a mut dyn Runner,
+        front_end: &'a mut dyn FrontEnd,
         options: Options,
         folder: &Path,
         stop: &'a AtomicBool,
-        watch: &'a mut dyn FnMut(News<'_>),
+        watch: &'a mut dyn FnMut(Progress<'_>),
     ) -> Self {
         Self {
-            runner,
+            front_end,
             options,
             folder: folder.to_owned(),
             stop,
@@ -120,7 +120,7 @@ impl<'a> Chase<'a> {
             index: BTreeMap::new(),
             normal: Normal::default(),
             answers: BTreeMap::new(),
-            doubts: Vec::new(),
+            control_runs: Vec::new(),
             inversions: Vec::new(),
             inverted: BTreeSet::new(),
             bodies: BTreeSet::new(),
@@ -134,18 +134,18 @@ impl<'a> Chase<'a> {
     ///
     /// # Errors
     /// If the program cannot be run, or its trace not be read.
-    pub fn run(mut self) -> Result<Outcome, ChaseError> {
+    pub fn run(mut self) -> Result<Outcome, ExploreError> {
         match self.options.strategy.clone() {
-            Strategy::Loop => self.chase()?,
+            Strategy::Loop => self.run_loop()?,
             Strategy::PlansOnce(_) => self.try_each_once()?,
-            Strategy::Undirected { policies, .. } => self.wander(&policies)?,
+            Strategy::Undirected { policies, .. } => self.run_undirected(&policies)?,
         }
-        self.drop_doubts();
+        self.drop_control_runs();
         self.minimise()?;
         Ok(self.finish())
     }
 
-    fn chase(&mut self) -> Result<(), ChaseError> {
+    fn run_loop(&mut self) -> Result<(), ExploreError> {
         let mut initial = self.options.initial.clone().into_iter().map(Request::undirected);
         while !self.is_over() {
             let requests: Vec<Request> = initial.by_ref().take(self.options.jobs.max(1)).collect();
@@ -170,7 +170,7 @@ impl<'a> Chase<'a> {
         let room = self.options.jobs.max(1);
         let mut requests: Vec<Request> = Vec::new();
         let mut taken = BTreeSet::new();
-        requests.extend(std::iter::from_fn(|| self.control()).take(room));
+        requests.extend(std::iter::from_fn(|| self.next_control_run()).take(room));
         while requests.len() < room {
             let Some(target) = self.next_target(&taken) else { break };
             if let Some(request) = self.directed(target) {
@@ -191,7 +191,7 @@ impl<'a> Chase<'a> {
         // Who looks for one violation has found what he looked for.
         let is_done = self.options.only.is_some() && !self.outcome.findings.is_empty();
         if requests.is_empty() && !is_done {
-            requests.extend(std::iter::from_fn(|| self.explorer()).take(room));
+            requests.extend(std::iter::from_fn(|| self.next_exploration_run()).take(room));
         }
         requests
     }
@@ -202,7 +202,7 @@ impl<'a> Chase<'a> {
     }
 
     /// The next undirected run that is to be made here.
-    fn explorer(&mut self) -> Option<Request> {
+    fn next_exploration_run(&mut self) -> Option<Request> {
         while self.explored < self.options.explore {
             let n = self.explored;
             self.explored += 1;
@@ -268,7 +268,7 @@ impl<'a> Chase<'a> {
             Order::Simulated(schedule) | Order::Locks(schedule) => {
                 steer::plan(run, &lead, &schedule.plan())
             }
-            Order::Guess => match Prophet::guess(&run.history, &lead.goal) {
+            Order::Guess => match Feasibility::guess(&run.history, &lead.goal) {
                 Verdict::Feasible(schedule) => steer::plan(run, &lead, &schedule.plan()),
                 Verdict::Undecided(_) => steer::bare_plan(run, &lead.goal.events),
                 Verdict::Infeasible => {
@@ -287,15 +287,15 @@ impl<'a> Chase<'a> {
     }
 
     /// Makes runs, as many at once as the front end can, and looks at each in turn.
-    fn make_runs(&mut self, requests: Vec<Request>) -> Result<(), ChaseError> {
+    fn make_runs(&mut self, requests: Vec<Request>) -> Result<(), ExploreError> {
         let open = self.targets.iter().filter(|target| !target.done).count();
         let mut calls = Vec::with_capacity(requests.len());
         for (request, number) in requests.iter().zip(self.outcome.runs + 1..) {
             let key = request.target.map(|index| &self.targets[index].key);
-            (self.watch)(News::Running { number, target: key, open });
+            (self.watch)(Progress::Running { number, target: key, open });
             calls.push((request.spec.clone(), self.trace_of(number)));
         }
-        let ran = self.runner.run_all(&calls);
+        let ran = self.front_end.run_all(&calls);
         for ((request, (_, trace)), ran) in requests.into_iter().zip(calls).zip(ran) {
             let ran = match ran {
                 Ok(ran) => ran,
@@ -304,7 +304,7 @@ impl<'a> Chase<'a> {
                 Err(error) => return Err(error.into()),
             };
             self.outcome.runs += 1;
-            self.see(request, ran, &trace)?;
+            self.process_run(request, ran, &trace)?;
         }
         Ok(())
     }
@@ -313,9 +313,9 @@ impl<'a> Chase<'a> {
         self.folder.join(format!("run-{number}.utr"))
     }
 
-    fn load(&self, spec: RunSpec, ran: Ran, trace: &Path) -> Result<Run, ChaseError> {
-        let left = Left {
-            most: self.options.most_events,
+    fn load(&self, spec: RunSpec, ran: RunResult, trace: &Path) -> Result<Run, ExploreError> {
+        let left = LoadOptions {
+            most: self.options.max_events,
             entries: self.options.all_methods,
             blocks: &self.outcome.refuted,
             compositions: &self.options.compositions,
@@ -324,10 +324,15 @@ impl<'a> Chase<'a> {
     }
 
     /// Looks at a run from every side.
-    fn see(&mut self, request: Request, ran: Ran, trace: &Path) -> Result<(), ChaseError> {
+    fn process_run(
+        &mut self,
+        request: Request,
+        ran: RunResult,
+        trace: &Path,
+    ) -> Result<(), ExploreError> {
         let target = request.target;
         self.outcome.unseen.extend(ran.unseen.iter().cloned());
-        self.outcome.timed_out += u32::from(ran.ended == Ended::TimedOut);
+        self.outcome.timed_out += u32::from(ran.exit == ExitKind::TimedOut);
         if let (Some(index), Some(followed)) = (target, &ran.followed) {
             let why = followed.released.clone().unwrap_or_else(|| "the program ended".to_owned());
             self.targets[index].last = Some(Unreached::NotFollowed(why));
@@ -335,8 +340,8 @@ impl<'a> Chase<'a> {
         // Without a single run that was looked at there is nothing to say.
         let is_late = self.outcome.runs > 1 && self.deadline().is_over();
         self.outcome.unsearched.runs += u32::from(is_late);
-        if is_late && target.is_none() && ran.ended != Ended::Deadlock {
-            learning::forget(trace);
+        if is_late && target.is_none() && ran.exit != ExitKind::Deadlock {
+            candidates::forget(trace);
             return Ok(());
         }
         let run = self.load(request.spec, ran, trace)?;
@@ -344,16 +349,16 @@ impl<'a> Chase<'a> {
         self.outcome.left_out += run.left_out;
         self.outcome.threads = self.outcome.threads.max(run.history.thread_count());
         self.outcome.is_seen |= self.is_about(&run);
-        self.settle(&run);
-        let new = if is_late { 0 } else { self.learn(&run, target) };
-        (self.watch)(News::Ran { run: &run, new });
+        self.resolve_control_run(&run);
+        let new = if is_late { 0 } else { self.add_candidates(&run, target) };
+        (self.watch)(Progress::RunEnded { run: &run, new });
         for inversion in inversion::find(&run).into_iter().filter(|_| self.options.only.is_none()) {
             if self.inverted.insert(inversion.places.clone()) {
                 self.inversions.push(inversion);
             }
         }
         let refuted = self.outcome.refuted.len();
-        let is_evidence = self.look(&run, target) | self.note_deadlock(&run);
+        let is_evidence = self.judge_targets(&run, target) | self.note_deadlock(&run);
         // What is inside of a refuted method, or around it, shows only now.
         self.is_stale |= self.outcome.refuted.len() > refuted;
         self.keep(run, is_evidence);

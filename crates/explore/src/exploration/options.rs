@@ -24,7 +24,7 @@ pub struct Options {
     pub explore: u32,
     pub sources: Sources,
     /// Events of a run that are looked at.
-    pub most_events: usize,
+    pub max_events: usize,
     pub strategy: Strategy,
     /// Blocks whose names match are left alone.
     pub not_atomic: Vec<String>,
@@ -55,7 +55,7 @@ impl Default for Options {
             ],
             explore: 9,
             sources: Sources::All,
-            most_events: 8_000_000,
+            max_events: 8_000_000,
             strategy: Strategy::Loop,
             not_atomic: Vec::new(),
             all_methods: false,

@@ -11,7 +11,7 @@ use untorn_trace::{
 use crate::compositions::{CompositionId, Compositions, ResultKind};
 
 /// Calls of one activation that a second call may belong to.
-const MOST_EARLIER: usize = 64;
+const MAX_EARLIER: usize = 64;
 
 /// What a call said, as far as its caller may decide by it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -54,7 +54,7 @@ enum End {
 
 /// One call.
 #[derive(Clone, Copy, Debug)]
-struct Unit {
+struct TrackedCall {
     begin: At,
     /// `None` if the run ends inside of it.
     end: Option<(At, End)>,
@@ -66,7 +66,7 @@ struct Unit {
     label: LabelId,
 }
 
-impl Unit {
+impl TrackedCall {
     fn contains(&self, at: At) -> bool {
         self.begin <= at && self.end.is_none_or(|(end, _)| at <= end)
     }
@@ -74,7 +74,7 @@ impl Unit {
 
 /// Where a unit is called: the method, and where in its code.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct UnitPlace {
+struct CallPlace {
     method: String,
     pc: u32,
     /// What is called, and its class.
@@ -84,7 +84,7 @@ struct UnitPlace {
 
 /// Two calls of one activation that look meant to be one step, in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Made {
+pub(crate) struct CompositionInstance {
     pub id: CompositionId,
     first: u32,
     second: u32,
@@ -95,29 +95,29 @@ pub(crate) struct Made {
 pub(crate) struct Occurrence {
     id: CompositionId,
     thread: ThreadId,
-    place: UnitPlace,
+    place: CallPlace,
     nth: usize,
 }
 
 /// The units of a run.
 #[derive(Debug, Default)]
-pub(crate) struct Units {
-    units: Vec<Unit>,
+pub(crate) struct TrackedCalls {
+    units: Vec<TrackedCall>,
     /// By thread, in the order of their beginnings.
     by_thread: Vec<Vec<u32>>,
-    places: Vec<UnitPlace>,
+    places: Vec<CallPlace>,
     /// By activation: the compositions of it.
-    made: FxHashMap<At, Vec<Made>>,
+    made: FxHashMap<At, Vec<CompositionInstance>>,
 }
 
 /// What is open in a thread.
 #[derive(Clone, Copy, Debug)]
 enum Frame {
     Call(At),
-    Unit(u32),
+    TrackedCall(u32),
 }
 
-impl Units {
+impl TrackedCalls {
     /// Takes the marks of units out of the events: they are neither blocks nor accesses.
     pub(crate) fn take(events: &mut [Event], tables: &Tables, known: &Compositions) -> Self {
         let mut found = Self::default();
@@ -137,7 +137,7 @@ impl Units {
                 Op::Call { method, .. } => {
                     let place = places
                         .entry((event.site, method))
-                        .or_insert_with(|| found.place(tables, event.site, method));
+                        .or_insert_with(|| found.call_place(tables, event.site, method));
                     match *place {
                         Some(place) => found.begins(frames, at, thread, place, method),
                         None => frames.push(Frame::Call(at)),
@@ -147,7 +147,7 @@ impl Units {
                     }
                 }
                 Op::Return { known, outcome, value, .. } => {
-                    if let Some(Frame::Unit(unit)) = frames.pop() {
+                    if let Some(Frame::TrackedCall(unit)) = frames.pop() {
                         let end = match outcome {
                             CallOutcome::Returned => End::Value(known.then_some(value)),
                             CallOutcome::Threw => End::Threw,
@@ -165,7 +165,7 @@ impl Units {
 
     /// API calls are recorded at the call site, application methods at their entry; a Call whose label is its own
     /// method is therefore not an API call.
-    fn place(&mut self, tables: &Tables, site: SiteId, label: LabelId) -> Option<u32> {
+    fn call_place(&mut self, tables: &Tables, site: SiteId, label: LabelId) -> Option<u32> {
         let site = tables.sites.get(site)?;
         let caller = format!("{}.{}", site.class, site.method);
         let CodePosition::Bytecode { descriptor, offset: Some(pc) } = site.position else {
@@ -176,7 +176,7 @@ impl Units {
             return None;
         }
         let class = tables.label_method(label).map_or("", |(class, _)| class).to_owned();
-        let place = UnitPlace { method: caller + descriptor, pc, api: api.to_owned(), class };
+        let place = CallPlace { method: caller + descriptor, pc, api: api.to_owned(), class };
         self.places.push(place);
         Some(self.places.len() as u32 - 1)
     }
@@ -191,19 +191,19 @@ impl Units {
     ) {
         let index = self.units.len() as u32;
         let around = |frame: &Frame| match frame {
-            Frame::Unit(unit) => Some(*unit),
+            Frame::TrackedCall(unit) => Some(*unit),
             Frame::Call(_) => None,
         };
         let called = |frame: &Frame| match frame {
             Frame::Call(at) => Some(*at),
-            Frame::Unit(_) => None,
+            Frame::TrackedCall(_) => None,
         };
         let outer = frames.iter().rev().find_map(around);
         // A thread whose first events are missing has no activation: its calls belong to nothing.
         let activation = frames.iter().rev().find_map(called).unwrap_or(at);
-        self.units.push(Unit { begin: at, end: None, outer, activation, place, label });
+        self.units.push(TrackedCall { begin: at, end: None, outer, activation, place, label });
         self.by_thread[thread].push(index);
-        frames.push(Frame::Unit(index));
+        frames.push(Frame::TrackedCall(index));
     }
 
     /// The units around an event, the innermost first.
@@ -217,7 +217,11 @@ impl Units {
 
     /// The composition that two accesses of one variable belong to: they are made from its first to its second call,
     /// and one of them by these.
-    pub(crate) fn composition(&self, thread: ThreadId, accesses: [At; 2]) -> Option<Made> {
+    pub(crate) fn composition(
+        &self,
+        thread: ThreadId,
+        accesses: [At; 2],
+    ) -> Option<CompositionInstance> {
         let [_, last] = accesses;
         self.around(thread, accesses[0]).find_map(|unit| {
             // Within one call it is that call which is torn.
@@ -234,26 +238,26 @@ impl Units {
     }
 
     /// Whether two events are from the first to the second call.
-    fn is_around(&self, made: &Made, [first, last]: [At; 2]) -> bool {
+    fn is_around(&self, made: &CompositionInstance, [first, last]: [At; 2]) -> bool {
         let [one, other] = self.both(made);
         one.begin <= first && other.end.is_none_or(|(end, _)| last <= end)
     }
 
     /// Whether the first call makes the first access, and the second one the last.
-    pub(crate) fn makes(&self, made: &Made, [first, last]: [At; 2]) -> [bool; 2] {
+    pub(crate) fn makes(&self, made: &CompositionInstance, [first, last]: [At; 2]) -> [bool; 2] {
         let [one, other] = self.both(made);
         [one.contains(first), other.contains(last)]
     }
 
-    fn place_of(&self, unit: u32) -> &UnitPlace {
+    fn place_of(&self, unit: u32) -> &CallPlace {
         &self.places[self.units[unit as usize].place as usize]
     }
 
-    fn both(&self, made: &Made) -> [&Unit; 2] {
+    fn both(&self, made: &CompositionInstance) -> [&TrackedCall; 2] {
         [made.first, made.second].map(|unit| &self.units[unit as usize])
     }
 
-    fn pair(&self, known: &Compositions, first: u32, second: u32) -> Option<Made> {
+    fn pair(&self, known: &Compositions, first: u32, second: u32) -> Option<CompositionInstance> {
         let [one, other] = [first, second].map(|unit| &self.units[unit as usize]);
         if one.activation != other.activation || one.begin >= other.begin {
             return None;
@@ -263,25 +267,25 @@ impl Units {
         let id = ids
             .copied()
             .find(|&id| known.get(id).calls.each_ref().map(|call| call.pc) == [from.pc, to.pc])?;
-        Some(Made { id, first, second })
+        Some(CompositionInstance { id, first, second })
     }
 
     /// All compositions of the run: of each second call, the nearest first call.
-    fn compose(&self, known: &Compositions) -> FxHashMap<At, Vec<Made>> {
+    fn compose(&self, known: &Compositions) -> FxHashMap<At, Vec<CompositionInstance>> {
         let mut earlier: FxHashMap<At, VecDeque<u32>> = FxHashMap::default();
-        let mut all: FxHashMap<At, Vec<Made>> = FxHashMap::default();
+        let mut all: FxHashMap<At, Vec<CompositionInstance>> = FxHashMap::default();
         for second in 0..self.units.len() as u32 {
             let activation = self.units[second as usize].activation;
             let own = earlier.entry(activation).or_default();
             let mut seen = FxHashSet::default();
             let made = own.iter().rev().filter_map(|&first| self.pair(known, first, second));
-            let made: Vec<Made> = made.filter(|made| seen.insert(made.id)).collect();
+            let made: Vec<CompositionInstance> = made.filter(|made| seen.insert(made.id)).collect();
             if !made.is_empty() {
                 all.entry(activation).or_default().extend(made);
             }
             own.push_back(second);
             // A loop makes the same calls again and again: the last few are near enough.
-            if own.len() > MOST_EARLIER {
+            if own.len() > MAX_EARLIER {
                 own.pop_front();
             }
         }
@@ -289,13 +293,13 @@ impl Units {
     }
 
     /// Whatever looks meant to be one step in this run.
-    pub(crate) fn all_made(&self) -> impl Iterator<Item = &Made> {
+    pub(crate) fn all_made(&self) -> impl Iterator<Item = &CompositionInstance> {
         self.made.values().flatten()
     }
 
     /// From the first to the end of the second call of each composition.
     pub(crate) fn stretches(&self) -> Vec<[At; 2]> {
-        let ends = |made: &Made| {
+        let ends = |made: &CompositionInstance| {
             let [first, second] = self.both(made);
             second.end.map(|(end, _)| [first.begin, end])
         };
@@ -303,7 +307,7 @@ impl Units {
     }
 
     /// Which of the calls of its thread the first one of a composition is.
-    pub(crate) fn first_of(&self, history: &History, made: &Made) -> Occurrence {
+    pub(crate) fn first_of(&self, history: &History, made: &CompositionInstance) -> Occurrence {
         let thread = history.event(self.both(made)[0].begin).thread;
         let place = self.place_of(made.first);
         let before = self.by_thread[thread.index()].iter().take_while(|&&unit| unit != made.first);
@@ -330,14 +334,18 @@ impl Units {
     }
 
     /// Whether nobody else did anything from the first call to the end of the second.
-    pub(crate) fn is_undisturbed(&self, history: &History, made: &Made) -> bool {
+    pub(crate) fn is_undisturbed(&self, history: &History, made: &CompositionInstance) -> bool {
         let [first, second] = self.both(made);
         let Some((end, _)) = second.end else { return false };
         end.0 - first.begin.0 == history.nth(end) - history.nth(first.begin)
     }
 
     /// What the two calls said; `None` if the run ended before.
-    pub(crate) fn answers(&self, known: &Compositions, made: &Made) -> Option<[Answer; 2]> {
+    pub(crate) fn answers(
+        &self,
+        known: &Compositions,
+        made: &CompositionInstance,
+    ) -> Option<[Answer; 2]> {
         let [first, second] = &known.get(made.id).calls;
         Some([self.answer(made.first, first.result)?, self.answer(made.second, second.result)?])
     }
@@ -363,42 +371,46 @@ impl Units {
     pub(crate) fn calls(
         &self,
         known: &Compositions,
-        made: &Made,
+        made: &CompositionInstance,
         thread: ThreadId,
         accesses: [At; 2],
-    ) -> [Told; 2] {
+    ) -> [ObservedCall; 2] {
         let activation = self.units[made.first as usize].activation;
         let own = |unit: &u32| self.units[*unit as usize].activation == activation;
         let around = |at: At| self.around(thread, at).find(own);
         let [first, last] = accesses.map(around);
         let units = [first.unwrap_or(made.first), last.unwrap_or(made.second)];
-        units.map(|unit| self.told(known, unit))
+        units.map(|unit| self.observed(known, unit))
     }
 
     /// The call of another thread around an event: one of the same class as a composition's, if there is one.
     pub(crate) fn call_around(
         &self,
         known: &Compositions,
-        made: &Made,
+        made: &CompositionInstance,
         thread: ThreadId,
         at: At,
-    ) -> Option<Told> {
+    ) -> Option<ObservedCall> {
         let classes = known.get(made.id).calls.each_ref().map(|call| &call.class);
         let is_alike = |unit: &u32| classes.contains(&&self.place_of(*unit).class);
         let mut alike = self.around(thread, at).filter(is_alike);
         let unit = alike.next().or_else(|| self.around(thread, at).next())?;
-        Some(self.told(known, unit))
+        Some(self.observed(known, unit))
     }
 
-    fn told(&self, known: &Compositions, unit: u32) -> Told {
-        let Unit { label, begin, .. } = self.units[unit as usize];
-        Told { label, begin, answer: self.answer(unit, known.result(&self.place_of(unit).api)) }
+    fn observed(&self, known: &Compositions, unit: u32) -> ObservedCall {
+        let TrackedCall { label, begin, .. } = self.units[unit as usize];
+        ObservedCall {
+            label,
+            begin,
+            answer: self.answer(unit, known.result(&self.place_of(unit).api)),
+        }
     }
 }
 
 /// A call, as it was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Told {
+pub(crate) struct ObservedCall {
     pub label: LabelId,
     pub begin: At,
     pub answer: Option<Answer>,
@@ -429,7 +441,7 @@ mod tests {
     }
 
     /// A run, told word by word: `call Queue.isEmpty@3`, `return 1`, `throw`, `step`.
-    fn run(words: &[&str]) -> (Units, Vec<Event>) {
+    fn run(words: &[&str]) -> (TrackedCalls, Vec<Event>) {
         let mut tables = Tables::default();
         let mut events = Vec::new();
         let mut open = Vec::new();
@@ -466,7 +478,7 @@ mod tests {
             };
             events.push(Event::new(thread, op, site));
         }
-        (Units::take(&mut events, &tables, &known()), events)
+        (TrackedCalls::take(&mut events, &tables, &known()), events)
     }
 
     fn answers(words: &[&str]) -> Vec<[Answer; 2]> {

@@ -13,11 +13,11 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 /// Removed with all that is in it when this is dropped.
 #[derive(Debug)]
-pub(crate) struct PrivateFolder(PathBuf);
+pub struct PrivateFolder(PathBuf);
 
 impl PrivateFolder {
     /// Makes one with a name that cannot be guessed.
-    pub(crate) fn create_in(parent: &Path) -> io::Result<Self> {
+    pub fn create_in(parent: &Path) -> io::Result<Self> {
         let mut random = [0; 16];
         // So few bytes come all at once, or not at all.
         if getrandom(&mut random[..], GetRandomFlags::empty())? != random.len() {
@@ -33,12 +33,12 @@ impl PrivateFolder {
         Ok(Self(path))
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.0
     }
 
     /// A file with that content. One that an earlier run left is replaced, never written into.
-    pub(crate) fn write(&self, name: &str, content: &[u8]) -> io::Result<PathBuf> {
+    pub fn write(&self, name: &str, content: &[u8]) -> io::Result<PathBuf> {
         let path = self.0.join(name);
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

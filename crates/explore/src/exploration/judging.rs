@@ -4,26 +4,26 @@ use std::sync::Arc;
 
 use untorn_predict::Origin;
 
-use super::{Chase, Deadlock, Finding, News};
+use super::{Deadlock, Exploration, Finding, Progress};
+use crate::deadlock::Stuck;
 use crate::effects::Effect;
-use crate::evidence::Run;
 use crate::instance::{Accesses, Instance};
 use crate::judge::{CallMade, Composed, Harm, Judged, Surprise, is_meant, judge, may_be_violation};
-use crate::runner::Ended;
+use crate::run::Run;
 use crate::steer;
-use crate::stuck::Stuck;
 use crate::target::{Key, Shape, Unreached};
-use crate::units::{Answer, Told};
+use crate::tracked_calls::{Answer, ObservedCall};
+use untorn_frontend::ExitKind;
 
 /// A target that happened so often without harm is not judged in every run.
 const OFTEN_HARMLESS: u32 = 12;
 
 /// Different deadlocks that are kept.
-const MOST_DEADLOCKS: usize = 32;
+const MAX_DEADLOCKS: usize = 32;
 
-impl Chase<'_> {
+impl Exploration<'_> {
     /// Looks for instances of all targets. Says whether the trace is evidence.
-    pub(super) fn look(&mut self, run: &Run, made_for: Option<usize>) -> bool {
+    pub(super) fn judge_targets(&mut self, run: &Run, made_for: Option<usize>) -> bool {
         let accesses = Accesses::new(run, self.targets.iter().map(|target| &target.key));
         let refuted = self.refuted(run);
         let (effects, deadline) = (self.normal.compare(&run.ran), self.deadline());
@@ -116,7 +116,7 @@ impl Chase<'_> {
         let between = instance.other[0];
         let other = run.history.event(between).thread;
         let between = run.units.call_around(known, &made, other, between);
-        let call = |told: Told| {
+        let call = |told: ObservedCall| {
             let event = run.history.event(told.begin);
             let answer = told.answer.filter(|&answer| answer != Answer::Done);
             CallMade { thread: event.thread, api: told.label, site: event.site, answer }
@@ -183,7 +183,7 @@ impl Chase<'_> {
         let findings = &mut self.outcome.findings;
         let is_same = |known: &Finding| known.key.concern() == found.key.concern();
         let Some(known) = findings.iter_mut().find(|known| is_same(known)) else {
-            (self.watch)(News::Found(&found));
+            (self.watch)(Progress::Found(&found));
             findings.push(found);
             return true;
         };
@@ -194,7 +194,7 @@ impl Chase<'_> {
         (found.number, found.alike) = (known.number, known.alike);
         // Told again only if it is now proved and was not; the report has the better one anyway.
         if !known.judged.is_proved() {
-            (self.watch)(News::Found(&found));
+            (self.watch)(Progress::Found(&found));
         }
         *known = found;
         true
@@ -203,7 +203,7 @@ impl Chase<'_> {
     /// A deadlock is no torn block, but nobody who sees one wants it kept from him. Says whether the trace is
     /// to be kept: one shows what is wrong, however often it happens.
     pub(super) fn note_deadlock(&mut self, run: &Run) -> bool {
-        if run.ran.ended != Ended::Deadlock {
+        if run.ran.exit != ExitKind::Deadlock {
             return false;
         }
         self.outcome.deadlocks += 1;
@@ -214,7 +214,7 @@ impl Chase<'_> {
             known.alike += 1;
             return false;
         }
-        if all.len() >= MOST_DEADLOCKS {
+        if all.len() >= MAX_DEADLOCKS {
             return false;
         }
         let found = Deadlock {
@@ -228,7 +228,7 @@ impl Chase<'_> {
             after: self.begin.elapsed(),
             preemptions: run.ran.preemptions,
         };
-        (self.watch)(News::Deadlocked(&found));
+        (self.watch)(Progress::Deadlocked(&found));
         self.outcome.deadlocked.push(found);
         true
     }

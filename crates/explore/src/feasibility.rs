@@ -11,7 +11,7 @@ use crate::strategy::{Planning, Strategy};
 use crate::target::Order;
 
 /// All that can be said of a goal in one run.
-pub(crate) struct Prophet<'f, 'h> {
+pub(crate) struct Feasibility<'f, 'h> {
     history: &'h History,
     precise: Precise<'h>,
     simulation: Simulation<'f, 'h>,
@@ -20,7 +20,7 @@ pub(crate) struct Prophet<'f, 'h> {
     deadline: Deadline,
 }
 
-impl<'f, 'h> Prophet<'f, 'h> {
+impl<'f, 'h> Feasibility<'f, 'h> {
     /// What is not found by the deadline is not found.
     pub(crate) fn new(
         facts: &'f Facts<'h>,

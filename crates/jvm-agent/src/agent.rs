@@ -17,8 +17,10 @@ use jvmti_bindings::sys::jni::{
 use jvmti_bindings::sys::jvmti::{self as sys, jvmtiCapabilities, jvmtiEnv, jvmtiEventCallbacks};
 use untorn_jvm_protocol::config::{Config, ConfigError};
 use untorn_jvm_protocol::jvm_selection::SELECT;
-use untorn_runtime::{Control, Input, Recorder, Settings, ThreadNames, current_processor};
-use untorn_schedule::{Marks, Mode, Nanos, Options, RunControl, Schedule, Scheduler, Wants};
+use untorn_runtime::{
+    Control, Input, Recorder, Settings, ThreadNames, current_processor, scheduler,
+};
+use untorn_schedule::{RunControl, Schedule, Wants};
 
 use crate::convert::Converter;
 use crate::host::JvmHost;
@@ -62,9 +64,6 @@ const JAVA_HALF: [(&CStr, &[u8]); 10] = [
     java_half!("UntornJUnit"),
     java_half!("UntornJUnit$Result"),
 ];
-
-/// When the program's clock starts: the same moment in every run, or no two would be the same.
-const EPOCH_MILLIS: u64 = 1_767_225_600_000; // 2026-01-01T00:00:00Z
 
 static AGENT: OnceLock<Agent> = OnceLock::new();
 
@@ -171,18 +170,16 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
     let jvmti = unsafe { Jvmti::new(vm) }?;
     // Which events the policy hears of before they happen: none while a plan decides. In a replay, those that it
     // heard of: threads may have been held there.
-    let (wants, places, marks) = match &config.spec.control {
-        RunControl::Policy(policy) => (policy.wants(), Vec::new(), Marks::default()),
-        RunControl::Marks { policy, marks } => (policy.wants(), marks.places(), marks.clone()),
+    let (wants, places) = match &config.spec.control {
+        RunControl::Policy(policy) => (policy.wants(), Vec::new()),
+        RunControl::Marks { policy, marks } => (policy.wants(), marks.places()),
         RunControl::Plan { plan, .. } => {
-            let places = plan.places().into_iter().cloned().collect();
-            (Wants::Nothing, places, Marks::default())
+            (Wants::Nothing, plan.places().into_iter().cloned().collect())
         }
     };
     let asked = PlanSites::new(places, wants == Wants::Everything);
     let rewriter = Arc::new(Rewriter::new(Scope::new(&config.scope), asked));
-    let mut scheduler = scheduler(&config)?;
-    scheduler.mark(&marks);
+    let scheduler = scheduler(&config.spec, recorded_schedule(&config)?);
     let thread_names = Arc::new(ThreadNames::default());
     let input = Arc::new(Input::new(config.input.as_deref())?);
     let recorder = Arc::new(Recorder::new(Arc::clone(&input)));
@@ -221,29 +218,12 @@ fn end_process(code: i32) {
     unsafe { libc::_exit(code) }
 }
 
-fn scheduler(config: &Config) -> Result<Scheduler, LoadError> {
-    let options = Options {
-        seed: config.spec.seed,
-        quantum: config.spec.quantum,
-        start: Nanos(EPOCH_MILLIS * 1_000_000),
-        patient: true,
-        foreign_wakers: true,
-        ..Options::default()
-    };
-    let mode = match &config.replay {
-        Some(path) => {
-            let bytes =
-                std::fs::read(path).map_err(|error| LoadError::Schedule(error.to_string()))?;
-            let steps =
-                Schedule::decode(&bytes).map_err(|error| LoadError::Schedule(error.to_string()))?;
-            Mode::Replay(Schedule { steps })
-        }
-        None => match &config.spec.control {
-            RunControl::Policy(policy) | RunControl::Marks { policy, .. } => Mode::Policy(*policy),
-            RunControl::Plan { plan, policy } => Mode::Plan(plan.clone(), *policy),
-        },
-    };
-    Ok(Scheduler::new(mode, options))
+/// The schedule to repeat, if there is one.
+fn recorded_schedule(config: &Config) -> Result<Option<Schedule>, LoadError> {
+    let Some(path) = &config.replay else { return Ok(None) };
+    let bytes = std::fs::read(path).map_err(|error| LoadError::Schedule(error.to_string()))?;
+    let steps = Schedule::decode(&bytes).map_err(|error| LoadError::Schedule(error.to_string()))?;
+    Ok(Some(Schedule { steps }))
 }
 
 fn ask_for_events(jvmti: Jvmti) -> Result<(), JvmtiFault> {

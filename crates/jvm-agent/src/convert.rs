@@ -259,7 +259,7 @@ impl Converter {
                 }
             }
             RecordKind::TrackedCall => {
-                self.tracked_call_begins(thread, label, record.object, site, out)
+                self.tracked_call_begins(thread, label, record.object, site, out);
             }
             RecordKind::TrackedArgument { number } => {
                 let value = self.answer(record, meaning.kind);

@@ -26,8 +26,7 @@ use crate::sync::{Guard, Lock};
 use crate::token::{Tokens, WaitResult};
 
 pub use self::blocking::{Holder, Signal};
-pub(crate) use self::core::Core;
-pub use self::core::Interventions;
+pub(crate) use self::core::{Core, Interventions};
 pub use self::outside::Pulse;
 pub use self::ready::AwaitedDescriptor;
 pub use self::threads::{ThreadNames, current_processor};

@@ -15,6 +15,7 @@ mod control;
 mod host;
 mod input;
 mod recorder;
+mod setup;
 pub mod sync;
 mod token;
 mod watchdog;
@@ -22,11 +23,12 @@ mod watchdog;
 pub use allocator::Allocator;
 pub use buffers::Record;
 pub use control::{
-    AwaitedDescriptor, Control, Holder, Interventions, Pulse, Resumption, Settings, Signal,
-    ThreadNames, current_processor, current_thread,
+    AwaitedDescriptor, Control, Holder, Pulse, Resumption, Settings, Signal, ThreadNames,
+    current_processor, current_thread,
 };
 pub use host::{Host, Moment, WaitDescription};
 pub use input::{Answer, Input};
-pub use recorder::{Convert, Ending, Recorder};
+pub use recorder::{Convert, Recorder};
+pub use setup::{START_MILLIS, scheduler};
 pub use token::{Released, Tokens, WaitResult};
 pub use watchdog::Watchdog;

@@ -12,6 +12,7 @@ use untorn_schedule::{Outcome, Schedule, ThreadId};
 use untorn_trace::formats::utr::{Compression, Writer};
 use untorn_trace::source::{Sink, TraceError};
 use untorn_trace::tables::Tables;
+use untorn_trace::{Followed, RecordingSummary};
 
 use crate::buffers::{Buffer, Buffers, Record};
 use crate::control::Interventions;
@@ -28,16 +29,39 @@ pub trait Convert {
 
     fn convert(&mut self, thread: ThreadId, records: &[Record], out: &mut Writer<File>);
 
-    /// The run is over: says in the metadata of the tables how it went.
-    fn finish(&mut self, ending: Option<&Ending>, notes: &[String]);
+    /// The run is over. Adds to the summary what the front end knows, and puts it into the metadata of the tables.
+    fn finish(&mut self, summary: RecordingSummary);
 }
 
 /// How the run ended, from the scheduler's view.
 #[derive(Clone, Debug)]
-pub struct Ending {
-    pub outcome: Outcome,
-    pub tally: Interventions,
-    pub threads: u32,
+pub(crate) struct Ending {
+    pub(crate) outcome: Outcome,
+    pub(crate) tally: Interventions,
+    pub(crate) threads: u32,
+}
+
+impl Ending {
+    fn summary(&self) -> RecordingSummary {
+        let Self { outcome, tally, threads } = self;
+        RecordingSummary {
+            threads: (*threads).into(),
+            turns: outcome.turns,
+            stolen: tally.stolen,
+            awaited: tally.awaited,
+            contended: tally.contended,
+            amended: tally.amended,
+            uncontrolled_threads: tally.uncontrolled,
+            virtual_threads_unseen: tally.virtual_threads,
+            divergence: outcome.divergence.as_ref().map(ToString::to_string),
+            followed: (outcome.of > 0).then(|| Followed {
+                steps: outcome.followed as u64,
+                of: outcome.of as u64,
+                released: outcome.release.as_ref().map(ToString::to_string),
+            }),
+            ..RecordingSummary::default()
+        }
+    }
 }
 
 /// Takes buffers to the thread that writes them.
@@ -99,15 +123,18 @@ impl Recorder {
             self.buffers.give_back(buffer);
         }
         if !failed {
-            let (ending, notes) = {
-                let report = self.report.lock();
-                (report.ending.clone(), report.notes.clone())
-            };
-            match writing.finish(ending.as_ref(), &notes) {
+            match writing.finish(self.summary()) {
                 Ok(()) => self.report.lock().done = true,
                 Err(error) => self.fail(&error),
             }
         }
+    }
+
+    fn summary(&self) -> RecordingSummary {
+        let report = self.report.lock();
+        // A run whose control was given up has no ending.
+        let summary = report.ending.as_ref().map(Ending::summary).unwrap_or_default();
+        RecordingSummary { notes: report.notes.clone(), ..summary }
     }
 
     fn fail(&self, error: &TraceError) {
@@ -198,8 +225,8 @@ impl<C: Convert> Writing<C> {
         self.writer.extra(SCHEDULE, &Schedule::encode_steps(&buffer.turns))
     }
 
-    fn finish(&mut self, ending: Option<&Ending>, notes: &[String]) -> Result<(), TraceError> {
-        self.converter.finish(ending, notes);
+    fn finish(&mut self, summary: RecordingSummary) -> Result<(), TraceError> {
+        self.converter.finish(summary);
         self.writer.finish(self.converter.tables())
     }
 }

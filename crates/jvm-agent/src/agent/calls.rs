@@ -3,10 +3,11 @@
 use std::ffi::{CStr, c_void};
 
 use jvmti_bindings::sys::jni::{JNIEnv, JNINativeMethod, jboolean, jclass, jint, jlong, jobject};
+use untorn_runtime::START_MILLIS;
 
 use untorn_trace::VarRole;
 
-use super::{EPOCH_MILLIS, agent, callback, guarded};
+use super::{agent, callback, guarded};
 use crate::jni::{Jni, java_bool};
 use crate::natives::unsigned;
 use crate::sites::FieldName;
@@ -169,13 +170,13 @@ unsafe extern "system" fn at_site(env: *mut JNIEnv, _: jclass, site: jint) {
 unsafe extern "system" fn virtual_nanos(env: *mut JNIEnv, _: jclass) -> jlong {
     let mut nanos = 0;
     callback(env, |agent, jni| {
-        nanos = agent.control.clock(jni).map_or(0, |now| now.0 - EPOCH_MILLIS * 1_000_000);
+        nanos = agent.control.clock(jni).map_or(0, |now| now.0 - START_MILLIS * 1_000_000);
     });
     nanos.cast_signed()
 }
 
 unsafe extern "system" fn virtual_millis(env: *mut JNIEnv, _: jclass) -> jlong {
-    let mut millis = EPOCH_MILLIS;
+    let mut millis = START_MILLIS;
     callback(env, |agent, jni| {
         millis = agent.control.clock(jni).map_or(millis, |now| now.0 / 1_000_000);
     });

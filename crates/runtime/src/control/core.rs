@@ -68,19 +68,19 @@ pub(crate) struct Core<H: Host> {
 
 /// What did not go by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Interventions {
+pub(crate) struct Interventions {
     /// Times that the watchdog took the token from a thread that was blocked outside.
-    pub stolen: u64,
+    pub(crate) stolen: u64,
     /// Times that a thread waited for a file, a pipe or a socket.
-    pub awaited: u64,
+    pub(crate) awaited: u64,
     /// Times that a thread blocked on a lock that the model thought free.
-    pub contended: u64,
+    pub(crate) contended: u64,
     /// Times that the model took a lock to be held that was not.
-    pub amended: u64,
+    pub(crate) amended: u64,
     /// Threads that run without control: those that belong to the language's own runtime, or that it started.
-    pub uncontrolled: u64,
+    pub(crate) uncontrolled: u64,
     /// Threads of the program that are neither recorded nor controlled: virtual threads that other threads carry.
-    pub virtual_threads: u64,
+    pub(crate) virtual_threads: u64,
 }
 
 impl<H: Host> Core<H> {

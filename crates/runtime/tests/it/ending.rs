@@ -89,7 +89,7 @@ fn a_lock_that_only_the_model_takes_to_be_held_is_put_right() {
         main.access(2, 0);
     });
     assert!(!recorded.progress.deadlock);
-    assert_eq!(recorded.ending().tally.amended, 1);
+    assert_eq!(recorded.summary().amended, 1);
     assert!(recorded.accesses().contains(&(1, 1)));
 }
 

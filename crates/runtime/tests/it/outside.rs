@@ -32,7 +32,7 @@ fn a_thread_that_leaves_comes_back_before_its_next_event() {
     assert_eq!(main, [&(0, 1), &(0, 2)]);
     let first_of_child = accesses.iter().position(|&access| access == (1, 10));
     assert!(first_of_child < accesses.iter().position(|&access| access == (0, 2)));
-    assert_eq!(recorded.ending().tally.contended, 1);
+    assert_eq!(recorded.summary().contended, 1);
     let left = recorded.schedule.steps.iter().filter(|step| step.reason == Reason::Outside);
     assert_eq!(left.count(), 1);
     assert!(recorded.progress.done);
@@ -79,8 +79,8 @@ fn who_waits_for_a_pipe_lets_the_one_who_writes_run() {
     let recorded = through_a_pipe(&Run::new(PolicyKind::RunToBlock, 0));
     let at = |access| recorded.accesses().iter().position(|&other| other == access);
     assert!(at((1, 10)) < at((0, 2)));
-    assert_eq!(recorded.ending().tally.awaited, 1);
-    assert_eq!(recorded.ending().tally.stolen, 0);
+    assert_eq!(recorded.summary().awaited, 1);
+    assert_eq!(recorded.summary().stolen, 0);
     assert!(recorded.records.iter().any(|(_, record)| record.site == special::LOOK));
 }
 
@@ -90,8 +90,7 @@ fn waiting_for_a_pipe_is_repeated() {
         let recorded = through_a_pipe(&Run::new(PolicyKind::Random, seed));
         let replayed = through_a_pipe(&Run::replay(&recorded.schedule));
         assert_eq!(replayed.accesses(), recorded.accesses(), "seed {seed}");
-        let outcome = &replayed.ending().outcome;
-        assert!(outcome.is_faithful(), "seed {seed}: {outcome:?}");
+        assert!(replayed.is_faithful(), "seed {seed}: {:?}", replayed.summary);
     }
 }
 
@@ -134,11 +133,11 @@ fn the_watchdog_takes_the_token_from_a_thread_in_a_system_call() {
     let watchdog = Some(Duration::from_millis(60));
     let recorded = blocks_unseen(&Run { watchdog, ..Run::new(PolicyKind::RunToBlock, 0) });
     assert_eq!(recorded.accesses(), [(0, 1), (1, 10), (0, 2)]);
-    assert_eq!(recorded.ending().tally.stolen, 1);
+    assert_eq!(recorded.summary().stolen, 1);
     // In the replay the thread leaves at the same place, and nobody has to take anything from it.
     let replayed = blocks_unseen(&Run { watchdog, ..Run::replay(&recorded.schedule) });
     assert_eq!(replayed.accesses(), recorded.accesses());
-    assert_eq!(replayed.ending().tally.stolen, 0);
+    assert_eq!(replayed.summary().stolen, 0);
 }
 
 #[test]
@@ -155,5 +154,5 @@ fn the_watchdog_leaves_a_thread_alone_that_computes() {
         main.access(1, sum);
         assert!(!seen.load(Ordering::Relaxed), "it never lost the token");
     });
-    assert_eq!(recorded.ending().tally.stolen, 0);
+    assert_eq!(recorded.summary().stolen, 0);
 }

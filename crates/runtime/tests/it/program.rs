@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use untorn_runtime::buffers::special;
 use untorn_runtime::{
-    Control, Convert, Ending, Host, Input, Moment, Record, Recorder, Resumption, Settings,
-    ThreadNames, WaitDescription, Watchdog, current_thread,
+    Control, Convert, Host, Input, Moment, Record, Recorder, Resumption, Settings, ThreadNames,
+    WaitDescription, Watchdog, current_thread,
 };
 use untorn_runtime_protocol::{Progress, SCHEDULE};
 use untorn_schedule::{
@@ -21,6 +21,7 @@ use untorn_schedule::{
 };
 use untorn_trace::formats::utr::{self, Writer};
 use untorn_trace::tables::Tables;
+use untorn_trace::{Followed, RecordingSummary};
 
 /// Records with these sites are about locks, not accesses.
 pub const ACQUIRED: u32 = 900;
@@ -274,8 +275,8 @@ pub struct Recorded {
     pub records: Vec<(u32, Record)>,
     pub schedule: Schedule,
     pub progress: Progress,
-    /// `None` if control was given up.
-    pub ending: Option<Ending>,
+    /// `None` if the trace could not be written.
+    pub summary: Option<RecordingSummary>,
     pub buried: Vec<ThreadId>,
 }
 
@@ -286,8 +287,15 @@ impl Recorded {
         probes.map(|(thread, record)| (*thread, record.site)).collect()
     }
 
-    pub fn ending(&self) -> &Ending {
-        self.ending.as_ref().expect("the run came to its end")
+    pub fn summary(&self) -> &RecordingSummary {
+        self.summary.as_ref().expect("the run came to its end")
+    }
+
+    /// A schedule was repeated to its end.
+    pub fn is_faithful(&self) -> bool {
+        let followed = self.summary().followed.as_ref();
+        let whole = |followed: &Followed| followed.of > 0 && followed.steps == followed.of;
+        followed.is_some_and(whole) && self.summary().divergence.is_none()
     }
 }
 
@@ -296,7 +304,7 @@ impl Recorded {
 struct Keep {
     tables: Tables,
     records: Arc<Mutex<Vec<(u32, Record)>>>,
-    ending: Arc<Mutex<Option<Ending>>>,
+    summary: Arc<Mutex<Option<RecordingSummary>>>,
 }
 
 impl Convert for Keep {
@@ -308,8 +316,8 @@ impl Convert for Keep {
         locked(&self.records).extend(records.iter().map(|&record| (thread.0, record)));
     }
 
-    fn finish(&mut self, ending: Option<&Ending>, _notes: &[String]) {
-        *locked(&self.ending) = ending.cloned();
+    fn finish(&mut self, summary: RecordingSummary) {
+        *locked(&self.summary) = Some(summary);
     }
 }
 
@@ -387,12 +395,12 @@ pub fn run(run: &Run, main: impl FnOnce(&Program) + Send + 'static) -> Recorded 
     let schedule = utr::extras(&trace, SCHEDULE).ok();
     let steps = schedule.map_or(Ok(Vec::new()), |bytes| Schedule::decode(&bytes));
     let progress = std::fs::read(folder.0.join("progress.json")).expect("it was told");
-    let (records, ending) = (locked(&keep.records).clone(), locked(&keep.ending).clone());
+    let (records, summary) = (locked(&keep.records).clone(), locked(&keep.summary).clone());
     Recorded {
         records,
         schedule: Schedule { steps: steps.expect("a schedule") },
         progress: serde_json::from_slice(&progress).expect("as the protocol says"),
-        ending,
+        summary,
         buried: locked(&control.host().buried).clone(),
     }
 }

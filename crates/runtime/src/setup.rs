@@ -1,0 +1,30 @@
+//! What every run under control has in common.
+
+use untorn_schedule::{Mode, Nanos, Options, RunControl, RunSpec, Schedule, Scheduler};
+
+/// When the program's clock starts, since 1970: the same moment in every run, or no two would be the same.
+pub const START_MILLIS: u64 = 1_767_225_600_000; // 2026-01-01T00:00:00Z
+
+/// The scheduler of a run, or of the repetition of a recorded one.
+pub fn scheduler(spec: &RunSpec, replay: Option<Schedule>) -> Scheduler {
+    let options = Options {
+        seed: spec.seed,
+        quantum: spec.quantum,
+        start: Nanos(START_MILLIS * 1_000_000),
+        patient: true,
+        foreign_wakers: true,
+        ..Options::default()
+    };
+    let mode = match (replay, &spec.control) {
+        (Some(schedule), _) => Mode::Replay(schedule),
+        (None, RunControl::Policy(policy) | RunControl::Marks { policy, .. }) => {
+            Mode::Policy(*policy)
+        }
+        (None, RunControl::Plan { plan, policy }) => Mode::Plan(plan.clone(), *policy),
+    };
+    let mut scheduler = Scheduler::new(mode, options);
+    if let RunControl::Marks { marks, .. } = &spec.control {
+        scheduler.mark(marks);
+    }
+    scheduler
+}

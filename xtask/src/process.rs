@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 /// A process that has ended.
 #[derive(Debug)]
-pub struct Ended {
+pub struct FinishedProcess {
     pub status: ExitStatus,
     /// It was killed because its time was up.
     pub hung: bool,
@@ -25,7 +25,7 @@ pub struct Ended {
     pub resident: u64,
 }
 
-impl Ended {
+impl FinishedProcess {
     /// What it said on its standard error.
     pub fn said(&self) -> String {
         String::from_utf8_lossy(&self.stderr).into_owned()
@@ -33,7 +33,7 @@ impl Ended {
 }
 
 /// Runs it in a group of its own, all of which is killed when the time is up.
-pub fn run(command: &mut Command, limit: Duration) -> Result<Ended> {
+pub fn run(command: &mut Command, limit: Duration) -> Result<FinishedProcess> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     // Options that the JVM takes from its environment would be confirmed on the standard error.
     for name in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"] {
@@ -59,7 +59,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Result<Ended> {
     drop(over);
     let hung = joined(guard)?;
     let (status, resident) = waited?;
-    Ok(Ended { status, hung, stdout, stderr, elapsed, resident })
+    Ok(FinishedProcess { status, hung, stdout, stderr, elapsed, resident })
 }
 
 fn listen(mut stream: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
@@ -100,7 +100,7 @@ fn wait(child: &Child) -> std::io::Result<(ExitStatus, u64)> {
 mod tests {
     use super::*;
 
-    fn shell(script: &str, limit: Duration) -> Ended {
+    fn shell(script: &str, limit: Duration) -> FinishedProcess {
         run(Command::new("sh").args(["-c", script]), limit).expect("a shell starts")
     }
 

@@ -23,9 +23,9 @@ use untorn_testkit::rng::Rng;
 
 use self::judge::Fault;
 use self::options::Options;
-use self::prepare::{Choice, Policy, Prepared, Programs, RANDOM};
+use self::prepare::{Choice, Policy, Programs, RANDOM, ReadyProgram};
 use self::tally::Tally;
-use crate::process::{self, Ended};
+use crate::process::{self, FinishedProcess};
 
 /// Failures of one kind of one program that are kept with everything they left.
 const KEPT: u64 = 5;
@@ -131,7 +131,7 @@ impl Soak {
 
     /// Records the run. A policy that holds threads is of no use where nothing looks suspicious, and says so; there the
     /// plain random one steps in.
-    fn record(&self, choice: &Choice, seed: u32, folder: &Path) -> Result<Ended> {
+    fn record(&self, choice: &Choice, seed: u32, folder: &Path) -> Result<FinishedProcess> {
         let ended = self.record_by(choice.policy, choice, seed, folder)?;
         if choice.policy.needs_marks && ended.said().contains("has no place at which this policy") {
             return self.record_by(&RANDOM, choice, seed, folder);
@@ -140,7 +140,13 @@ impl Soak {
     }
 
     /// Leaves what the run said and how to repeat it in the folder.
-    fn record_by(&self, by: &Policy, choice: &Choice, seed: u32, folder: &Path) -> Result<Ended> {
+    fn record_by(
+        &self,
+        by: &Policy,
+        choice: &Choice,
+        seed: u32,
+        folder: &Path,
+    ) -> Result<FinishedProcess> {
         let prepared = &self.programs.all[choice.program];
         let mut command = Command::new(&self.untorn);
         command.args(["record", "-o", "run.utr", "--policy", by.name]);
@@ -157,14 +163,14 @@ impl Soak {
         Ok(ended)
     }
 
-    fn replay(&self, choice: &Choice, folder: &Path) -> Result<Ended> {
+    fn replay(&self, choice: &Choice, folder: &Path) -> Result<FinishedProcess> {
         let mut command = Command::new(&self.untorn);
         command.args(["replay", "run.utr", "-o", "again.utr"]).current_dir(folder);
         process::run(&mut command, limit(choice))
     }
 
     /// Puts everything of a failed run aside.
-    fn keep(&self, number: u64, of: &Prepared, fault: &Fault, folder: &Path) -> Result<()> {
+    fn keep(&self, number: u64, of: &ReadyProgram, fault: &Fault, folder: &Path) -> Result<()> {
         let name = of.program.name.replace('/', "-");
         let place = self.failures().join(format!("{number:06}-{name}-{}", fault.word()));
         fs::create_dir_all(self.failures())?;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use untorn_trace::formats::utr;
 
-use crate::process::{self, Ended};
+use crate::process::{self, FinishedProcess};
 use crate::setup::libraries;
 
 /// Runs of each kind; the best time and the most memory count.
@@ -127,7 +127,7 @@ impl Target {
     }
 
     /// Runs a command in the target's folder, under a limit of time.
-    fn run(&self, words: &[String]) -> Result<Ended> {
+    fn run(&self, words: &[String]) -> Result<FinishedProcess> {
         let mut command = Command::new(&words[0]);
         let ended = process::run(command.args(&words[1..]).current_dir(&self.folder), LIMIT)?;
         if ended.hung {
@@ -136,7 +136,7 @@ impl Target {
         Ok(ended)
     }
 
-    fn untorn(&self, words: &[&str], command: &[String]) -> Result<Ended> {
+    fn untorn(&self, words: &[&str], command: &[String]) -> Result<FinishedProcess> {
         let mut all = vec![self.untorn.display().to_string()];
         all.extend(words.iter().map(|&word| word.to_owned()));
         if !command.is_empty() {
@@ -178,8 +178,8 @@ impl Target {
     }
 
     /// Whether each of two runs printed what the target may print: which of the two is up to the schedule.
-    fn prints_either(&self, one: &Ended, other: &Ended) -> bool {
-        let may = |run: &Ended| {
+    fn prints_either(&self, one: &FinishedProcess, other: &FinishedProcess) -> bool {
+        let may = |run: &FinishedProcess| {
             let printed = String::from_utf8_lossy(&run.stdout);
             self.prints.as_ref().is_some_and(|both| both.iter().any(|text| text == printed.trim()))
         };
@@ -241,7 +241,7 @@ impl Target {
 }
 
 /// The quickest of some runs, with the most memory of them.
-fn best(run: impl Fn() -> Result<Ended>) -> Result<Ended> {
+fn best(run: impl Fn() -> Result<FinishedProcess>) -> Result<FinishedProcess> {
     let mut best = run()?;
     for _ in 1..RUNS {
         let next = run()?;

@@ -1,8 +1,8 @@
-//! Places: which object a value is, told by the way to it.
+//! Access paths: which object a value is, given by a root and the fields that lead from it to the object.
 //!
-//! `this.cache.map` is the parameter 0 and two fields. Two values of the same place are taken for
-//! the same object; a field that is reassigned in between is not looked for. That is a guess, and
-//! the one that the whole analysis rests on: programs that compose calls on one field mean one object.
+//! `this.cache.map` is parameter 0 followed by two fields. Two values with the same access path are taken for
+//! the same object, even if a field on the path may have been assigned in between. That is a guess, but the one
+//! that analyses of compositions need: programs that call one field twice mean one object.
 
 use crate::body::{Action, Body, Invoke, ValueDef};
 use crate::calls::{Calls, Site};
@@ -10,32 +10,32 @@ use crate::ids::{ClassId, FieldId, InstrId, MethodId, ValueId};
 use crate::program::Program;
 use crate::types::is_null;
 
-/// Where the way to an object begins.
+/// Where an access path begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Base {
     /// A parameter of the method, `this` being the first.
     Parameter(u32),
     /// A class: its static fields, and the object that static synchronized methods lock.
     Class(ClassId),
-    /// Whatever this value is.
+    /// Any other value.
     Value(ValueId),
 }
 
-/// No way is longer.
-pub const LONGEST: usize = 3;
+/// The most fields that a path has.
+pub const MAX_FIELDS: usize = 3;
 
-/// An object, or a field of it: where to begin, and which fields to follow.
+/// An object, or a field of it: a root and the fields to follow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Place {
+pub struct AccessPath {
     pub base: Base,
     /// Fields behind `len` are all 0.
-    path: [FieldId; LONGEST],
+    path: [FieldId; MAX_FIELDS],
     len: u8,
 }
 
-impl Place {
+impl AccessPath {
     pub const fn new(base: Base) -> Self {
-        Self { base, path: [FieldId(0); LONGEST], len: 0 }
+        Self { base, path: [FieldId(0); MAX_FIELDS], len: 0 }
     }
 
     pub fn path(&self) -> &[FieldId] {
@@ -54,14 +54,14 @@ impl Place {
         self.path().last().copied()
     }
 
-    /// One field further; `None` if that is too far.
+    /// The path extended by a field; `None` if that is too long.
     pub fn field(mut self, field: FieldId) -> Option<Self> {
         *self.path.get_mut(usize::from(self.len))? = field;
         self.len += 1;
         Some(self)
     }
 
-    /// The object on the way after `len` fields.
+    /// The first `len` fields of the path.
     #[must_use]
     pub fn prefix(&self, len: usize) -> Self {
         let mut place = Self::new(self.base);
@@ -70,8 +70,7 @@ impl Place {
         place
     }
 
-    /// The same way from another beginning: `self` is told in terms of a callee whose parameter
-    /// `self.base` is `actual`.
+    /// The same fields from another root: `self` is a path of a callee whose parameter `self.base` is `actual`.
     pub fn after(&self, actual: &Self) -> Option<Self> {
         self.path().iter().try_fold(*actual, |place, &field| place.field(field))
     }
@@ -81,10 +80,10 @@ impl Place {
     }
 }
 
-/// What methods return, where that is a place of their parameters or a static field.
+/// What methods return, where that is a path from their parameters or a static field.
 #[derive(Debug, Default)]
 pub struct Getters {
-    returned: Vec<Option<Place>>,
+    returned: Vec<Option<AccessPath>>,
 }
 
 const READ_WRITE_LOCK: &str = "java/util/concurrent/locks/ReadWriteLock";
@@ -94,9 +93,9 @@ const DEPTH: u32 = 10;
 /// Getters of getters are found in later rounds.
 const ROUNDS: u32 = 2;
 
-/// What it takes to tell places in one method.
+/// A method with what is needed to find access paths in it.
 #[derive(Clone, Copy, Debug)]
-pub struct Look<'a> {
+pub struct MethodContext<'a> {
     pub program: &'a Program,
     pub calls: &'a Calls,
     pub getters: &'a Getters,
@@ -110,8 +109,8 @@ impl Getters {
         for _ in 0..ROUNDS {
             let mut found = Vec::new();
             for (method, _, body) in program.bodies() {
-                let look = Look { program, calls, getters: &getters, method, body };
-                if let Some(place) = look.returned() {
+                let context = MethodContext { program, calls, getters: &getters, method, body };
+                if let Some(place) = context.returned() {
                     found.push((method, place));
                 }
             }
@@ -123,7 +122,7 @@ impl Getters {
     }
 }
 
-impl<'a> Look<'a> {
+impl<'a> MethodContext<'a> {
     /// `None` if the method has no code.
     pub fn new(
         program: &'a Program,
@@ -136,54 +135,54 @@ impl<'a> Look<'a> {
     }
 }
 
-impl Look<'_> {
-    /// The place that every `return` of the method gives, if it is a field of what callers know.
-    fn returned(&self) -> Option<Place> {
+impl MethodContext<'_> {
+    /// The path that every `return` of the method gives, if it is a field of what callers know.
+    fn returned(&self) -> Option<AccessPath> {
         let returns = self.body.instrs.iter().filter(|instr| instr.action == Action::Return);
         let mut values = returns.map(|instr| instr.operands.first().copied());
-        let first = self.place(values.next()??);
-        let same = values.all(|value| value.is_some_and(|value| self.place(value) == first));
+        let first = self.access_path(values.next()??);
+        let same = values.all(|value| value.is_some_and(|value| self.access_path(value) == first));
         (same && !first.is_empty() && !matches!(first.base, Base::Value(_))).then_some(first)
     }
 
-    pub fn place(&self, value: ValueId) -> Place {
-        self.place_within(value, DEPTH).unwrap_or(Place::new(Base::Value(value)))
+    pub fn access_path(&self, value: ValueId) -> AccessPath {
+        self.path_within(value, DEPTH).unwrap_or(AccessPath::new(Base::Value(value)))
     }
 
-    fn place_within(&self, value: ValueId, depth: u32) -> Option<Place> {
+    fn path_within(&self, value: ValueId, depth: u32) -> Option<AccessPath> {
         let depth = depth.checked_sub(1)?;
         match self.body.value(value) {
-            ValueDef::Parameter(number) => Some(Place::new(Base::Parameter(*number))),
+            ValueDef::Parameter(number) => Some(AccessPath::new(Base::Parameter(*number))),
             ValueDef::Instr(at) => self.made_at(*at, depth),
             ValueDef::Merge(_, sources) => {
                 let mut sources = sources.iter().filter(|&&source| !is_null(self.body, source));
-                let first = self.place_within(*sources.next()?, depth)?;
-                let same = sources.all(|&source| self.place_within(source, depth) == Some(first));
+                let first = self.path_within(*sources.next()?, depth)?;
+                let same = sources.all(|&source| self.path_within(source, depth) == Some(first));
                 same.then_some(first)
             }
             _ => None,
         }
     }
 
-    fn made_at(&self, at: InstrId, depth: u32) -> Option<Place> {
+    fn made_at(&self, at: InstrId, depth: u32) -> Option<AccessPath> {
         let instr = self.body.instr(at);
         match instr.action {
-            Action::ClassConstant(class) => Some(Place::new(Base::Class(class))),
+            Action::ClassConstant(class) => Some(AccessPath::new(Base::Class(class))),
             Action::Get(field) => match instr.operands.first() {
-                None => Place::new(Base::Class(self.program.field(field).class)).field(field),
+                None => AccessPath::new(Base::Class(self.program.field(field).class)).field(field),
                 Some(&object) => {
-                    let object = self.place_within(object, depth);
-                    object.unwrap_or(Place::new(Base::Value(instr.operands[0]))).field(field)
+                    let object = self.path_within(object, depth);
+                    object.unwrap_or(AccessPath::new(Base::Value(instr.operands[0]))).field(field)
                 }
             },
-            Action::Cast(_) => self.place_within(*instr.operands.first()?, depth),
+            Action::Cast(_) => self.path_within(*instr.operands.first()?, depth),
             Action::Call(..) => self.result_of(at, depth),
             _ => None,
         }
     }
 
     /// What a getter returns, in terms of this method.
-    fn result_of(&self, at: InstrId, depth: u32) -> Option<Place> {
+    fn result_of(&self, at: InstrId, depth: u32) -> Option<AccessPath> {
         let site = self.site(at)?;
         let instr = self.body.instr(at);
         let called = self.program.method_ref(site.called);
@@ -191,7 +190,7 @@ impl Look<'_> {
         if matches!(name, "readLock" | "writeLock") && site.invoke != Invoke::Static {
             let lock = self.program.find_class(READ_WRITE_LOCK)?;
             if self.program.is_subtype(called.class, lock) {
-                return self.place_within(*instr.operands.first()?, depth);
+                return self.path_within(*instr.operands.first()?, depth);
             }
         }
         let &[target] = self.calls.targets(site) else { return None };
@@ -199,7 +198,7 @@ impl Look<'_> {
         match returned.base {
             Base::Parameter(number) => {
                 let value = *instr.operands.get(number as usize)?;
-                returned.after(&self.place_within(value, depth)?)
+                returned.after(&self.path_within(value, depth)?)
             }
             _ => Some(returned),
         }

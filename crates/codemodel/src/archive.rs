@@ -10,11 +10,11 @@ use zip::ZipArchive;
 use crate::error::LoadError;
 
 /// No class is larger: its pool and each of its methods have 16-bit counts.
-const MOST_CLASS_BYTES: u64 = 64 << 20;
+const MAX_CLASS_BYTES: u64 = 64 << 20;
 /// No jar within a jar may be larger.
-const MOST_JAR_BYTES: u64 = 1 << 30;
+const MAX_JAR_BYTES: u64 = 1 << 30;
 /// How deep jars may lie within jars.
-const MOST_NESTED: u32 = 3;
+const MAX_NESTED: u32 = 3;
 
 /// Where classes come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,11 +49,11 @@ impl Archives {
     pub fn add(&mut self, path: &Path, origin: Origin) -> Result<(), LoadError> {
         let fail = |reason: String| LoadError::Read { path: path.to_owned(), reason };
         let before = self.classes.len();
-        let facts = std::fs::metadata(path).map_err(|error| fail(words(&error)))?;
+        let facts = std::fs::metadata(path).map_err(|error| fail(message(&error)))?;
         if facts.is_dir() {
-            self.folder(path, origin).map_err(|error| fail(words(&error)))?;
+            self.folder(path, origin).map_err(|error| fail(message(&error)))?;
         } else {
-            let bytes = std::fs::read(path).map_err(|error| fail(words(&error)))?;
+            let bytes = std::fs::read(path).map_err(|error| fail(message(&error)))?;
             if bytes.starts_with(&[0xca, 0xfe, 0xba, 0xbe]) {
                 self.classes.push(ClassBytes { origin, bytes });
             } else if !bytes.starts_with(b"PK") {
@@ -104,8 +104,8 @@ impl Archives {
             };
             let name = entry.name().unwrap_or_default().into_owned();
             let (wanted, most) = match (is_class(&name), is_jar(&name)) {
-                (true, _) => (true, MOST_CLASS_BYTES),
-                (_, jar) => (jar && depth < MOST_NESTED, MOST_JAR_BYTES),
+                (true, _) => (true, MAX_CLASS_BYTES),
+                (_, jar) => (jar && depth < MAX_NESTED, MAX_JAR_BYTES),
             };
             if !wanted || !entry.is_file() {
                 continue;
@@ -136,8 +136,8 @@ fn is_jar(name: &str) -> bool {
     [".jar", ".war", ".ear"].iter().any(|ending| name.ends_with(ending))
 }
 
-/// The number that systems give their errors helps nobody who reads the words.
-fn words(error: &std::io::Error) -> String {
+/// The message of a system error, without the error's number.
+fn message(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error ").next().unwrap_or(&text).to_owned()
 }

@@ -4,7 +4,7 @@
 //! hierarchy analysis*, ECOOP 1995; Bacon and Sweeney, *Fast static analysis of C++ virtual function
 //! calls*, OOPSLA 1996 (only instantiated classes count). Deviations: the receiver's class is first
 //! narrowed by what is known of the value; if no instantiated class is left (libraries are
-//! instantiated by others) all count; a call with more than [`MOST_TARGETS`] targets has none, and is
+//! instantiated by others) all count; a call with more than [`MAX_TARGETS`] targets has none, and is
 //! counted; the JDK is a boundary. Bridge methods are methods like others: their bodies call the
 //! real ones.
 //!
@@ -15,12 +15,12 @@ use rustc_hash::FxHashMap;
 use crate::body::{Action, Body, Invoke};
 use crate::ids::{ClassId, InstrId, MethodId, RefId};
 use crate::program::Program;
-use crate::types::{Typed, Types};
+use crate::types::{ClassBound, Types};
 
-/// A call with more targets says nothing any more.
-pub const MOST_TARGETS: usize = 24;
-/// How many subclasses are looked at to find these.
-const MOST_DESCENDANTS: usize = 400;
+/// A call with more targets is counted as wide and has none.
+pub const MAX_TARGETS: usize = 24;
+/// How many subclasses are searched for targets.
+const MAX_DESCENDANTS: usize = 400;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Site {
@@ -43,7 +43,7 @@ pub struct Calls {
     pub wide: u64,
 }
 
-type Known = FxHashMap<(RefId, Invoke, Option<Typed>), (u32, u32)>;
+type TargetCache = FxHashMap<(RefId, Invoke, Option<ClassBound>), (u32, u32)>;
 
 impl Calls {
     pub fn new(program: &Program, types: &Types) -> Self {
@@ -52,7 +52,7 @@ impl Calls {
             callers: vec![Vec::new(); program.methods.len()],
             ..Self::default()
         };
-        let mut known = Known::default();
+        let mut known = TargetCache::default();
         for (id, _, body) in program.bodies() {
             for at in body.ids() {
                 let (invoke, called) = match body.instr(at).action {
@@ -125,7 +125,7 @@ impl Calls {
         types: &Types,
         called: RefId,
         invoke: Invoke,
-        receiver: Option<Typed>,
+        receiver: Option<ClassBound>,
     ) -> (u32, u32) {
         let start = self.arena.len() as u32;
         let method = program.method_ref(called);
@@ -134,7 +134,7 @@ impl Calls {
             (Invoke::Static | Invoke::Special, _) => {
                 self.arena.extend(program.resolve(method.class, name, descriptor));
             }
-            (Invoke::Virtual, Some(Typed { class, exact: true })) => {
+            (Invoke::Virtual, Some(ClassBound { class, exact: true })) => {
                 self.arena.extend(program.resolve(class, name, descriptor));
             }
             (Invoke::Virtual, receiver) => {
@@ -155,8 +155,8 @@ fn virtual_targets(
     class: ClassId,
     (name, descriptor): (crate::ids::Sym, crate::ids::Sym),
 ) -> Option<Vec<MethodId>> {
-    let below = program.descendants(class, MOST_DESCENDANTS);
-    if below.len() == MOST_DESCENDANTS {
+    let below = program.descendants(class, MAX_DESCENDANTS);
+    if below.len() == MAX_DESCENDANTS {
         return None;
     }
     let targets = |only_instantiated: bool| {
@@ -175,7 +175,7 @@ fn virtual_targets(
     if found.is_empty() {
         found = targets(false);
     }
-    (found.len() <= MOST_TARGETS).then_some(found)
+    (found.len() <= MAX_TARGETS).then_some(found)
 }
 
 /// What is known of the receiver beyond what the call says.
@@ -185,7 +185,7 @@ fn receiver(
     (method, body): (MethodId, &Body),
     at: InstrId,
     invoke: Invoke,
-) -> Option<Typed> {
+) -> Option<ClassBound> {
     let value = *body.instr(at).operands.first().filter(|_| invoke == Invoke::Virtual)?;
     let Action::Call(_, called) = body.instr(at).action else { return None };
     let typed = types.value(program, method, body, value)?;

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use crate::access_paths::{Getters, Look};
+use crate::access_paths::{Getters, MethodContext};
 use crate::body::{Action, Body, ValueDef};
 use crate::calls::Calls;
 use crate::control::ControlDependence;
@@ -128,7 +128,12 @@ impl<'a> Dependence<'a> {
     }
 
     /// Everything that an instruction depends on, with the next step towards it.
-    pub fn backwards(&mut self, look: &Look<'_>, flow: &ReturnFlow, from: InstrId) -> Slice {
+    pub fn backwards(
+        &mut self,
+        context: &MethodContext<'_>,
+        flow: &ReturnFlow,
+        from: InstrId,
+    ) -> Slice {
         let mut next: FxHashMap<InstrId, (InstrId, Kind)> = FxHashMap::default();
         let mut open = VecDeque::from([from]);
         while let Some(at) = open.pop_front() {
@@ -140,7 +145,7 @@ impl<'a> Dependence<'a> {
             };
             let instr = self.body.instr(at);
             for (number, &operand) in instr.operands.iter().enumerate() {
-                if at != from && !flow.passes(look, at, number) {
+                if at != from && !flow.passes(context, at, number) {
                     continue;
                 }
                 for value in self.body.reaching(operand) {
@@ -153,7 +158,7 @@ impl<'a> Dependence<'a> {
                 add(branch, Kind::Control);
             }
             if let Action::Get(field) = instr.action {
-                for store in self.stored_before(look, at, field) {
+                for store in self.stored_before(context, at, field) {
                     add(store, Kind::Heap);
                 }
             }
@@ -162,11 +167,16 @@ impl<'a> Dependence<'a> {
     }
 
     /// Stores to the place that an instruction reads.
-    fn stored_before(&mut self, look: &Look<'_>, at: InstrId, field: FieldId) -> Vec<InstrId> {
+    fn stored_before(
+        &mut self,
+        context: &MethodContext<'_>,
+        at: InstrId,
+        field: FieldId,
+    ) -> Vec<InstrId> {
         let body = self.body;
         let owner = |at: InstrId, operands: usize| {
             let operands = body.instr(at).operands.get(..operands)?;
-            operands.first().map(|&object| look.place(object))
+            operands.first().map(|&object| context.access_path(object))
         };
         let read = owner(at, body.instr(at).operands.len());
         let stores = self.stores.get(&field).cloned().unwrap_or_default();
@@ -220,17 +230,17 @@ impl ReturnFlow {
     pub fn new(program: &Program, calls: &Calls, getters: &Getters, order: &[MethodId]) -> Self {
         let mut flow = Self { masks: vec![u64::MAX; program.methods.len()] };
         for &method in order {
-            if let Some(look) = Look::new(program, calls, getters, method)
-                && look.body.instrs.len() <= MOST_INSTRS
+            if let Some(context) = MethodContext::new(program, calls, getters, method)
+                && context.body.instrs.len() <= MAX_INSTRS
             {
-                flow.masks[method.at()] = flow.mask(&look);
+                flow.masks[method.at()] = flow.mask(&context);
             }
         }
         flow
     }
 
-    fn mask(&self, look: &Look<'_>) -> u64 {
-        let body = look.body;
+    fn mask(&self, context: &MethodContext<'_>) -> u64 {
+        let body = context.body;
         let mut dependence = Dependence::new(body);
         let mut mask = 0;
         let returns: Vec<InstrId> = body
@@ -239,7 +249,7 @@ impl ReturnFlow {
             .filter(|&at| !body.instr(at).operands.is_empty())
             .collect();
         for at in returns {
-            let slice = dependence.backwards(look, self, at);
+            let slice = dependence.backwards(context, self, at);
             for step in slice.next.keys().copied().chain([at]) {
                 for &operand in &body.instr(step).operands {
                     for value in body.reaching(operand) {
@@ -254,20 +264,20 @@ impl ReturnFlow {
     }
 
     /// Whether what an instruction gives is made of its operand of this number.
-    fn passes(&self, look: &Look<'_>, at: InstrId, number: usize) -> bool {
-        let Some(site) = look.site(at) else { return true };
-        let targets = look.calls.targets(site);
+    fn passes(&self, context: &MethodContext<'_>, at: InstrId, number: usize) -> bool {
+        let Some(site) = context.site(at) else { return true };
+        let targets = context.calls.targets(site);
         let uses = |target: &MethodId| {
             number >= 64
                 || self.masks[target.at()] & (1 << number) != 0
-                || look.program.method(*target).body.is_none()
+                || context.program.method(*target).body.is_none()
         };
         targets.is_empty() || targets.iter().any(uses)
     }
 }
 
 /// Larger methods are taken to return something of everything.
-const MOST_INSTRS: usize = 400;
+const MAX_INSTRS: usize = 400;
 
 /// Fields that one call writes and a later one reads.
 pub fn through_heap(writes: &[FieldId], reads: &[FieldId]) -> Option<FieldId> {

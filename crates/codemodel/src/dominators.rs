@@ -7,7 +7,7 @@
 //! Not petgraph's: the analyses ask millions of times whether one node dominates another. That takes
 //! two comparisons here; petgraph has no numbering of the tree and walks up through a hash map.
 //!
-//! Promise: exact. The tests compare with the definition (take the node away and look).
+//! Promise: exact. The tests compare with the definition (remove the node and see what can still be reached).
 
 use crate::graph::Graph;
 use crate::ids::Node;

@@ -1,4 +1,4 @@
-//! The classes of an application, its libraries and the JDK: who is whose child, who declares what.
+//! The classes of an application, its libraries and the JDK: the class hierarchy, fields and methods.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_bytecode::{ClassFile, access};
@@ -32,7 +32,7 @@ impl Class {
         self.access & access::ABSTRACT != 0
     }
 
-    /// Whether its code is looked at.
+    /// Whether its code is analysed.
     pub const fn is_ours(&self) -> bool {
         matches!(self.origin, Origin::Application | Origin::Library)
     }
@@ -186,7 +186,7 @@ impl Program {
         }
     }
 
-    /// Looks up in the JDK what is only mentioned so far, and what that mentions as its parents.
+    /// Reads from the JDK the classes that are only mentioned so far, and their ancestors.
     fn fetch(&mut self, jdk: &Jdk) {
         let mut at = 0;
         while at < self.classes.len() {
@@ -298,7 +298,7 @@ impl Program {
     pub fn resolve(&self, class: ClassId, name: Sym, descriptor: Sym) -> Option<MethodId> {
         let mut line = Some(class);
         let mut steps = 0;
-        while let Some(at) = line.filter(|_| steps < MOST_ANCESTORS) {
+        while let Some(at) = line.filter(|_| steps < MAX_ANCESTORS) {
             if let Some(found) = self.declared(at, name, descriptor) {
                 return Some(found);
             }
@@ -315,7 +315,7 @@ impl Program {
     pub fn ancestors(&self, class: ClassId) -> Vec<ClassId> {
         let mut found = vec![class];
         let mut at = 0;
-        while let Some(&next) = found.get(at).filter(|_| at < MOST_ANCESTORS) {
+        while let Some(&next) = found.get(at).filter(|_| at < MAX_ANCESTORS) {
             let class = self.class(next);
             for &parent in class.parent.iter().chain(&class.interfaces) {
                 if !found.contains(&parent) {
@@ -348,8 +348,8 @@ impl Program {
     }
 }
 
-/// No sane class has more; a hierarchy in a circle has.
-const MOST_ANCESTORS: usize = 200;
+/// No real class has more ancestors; a malformed, cyclic hierarchy has.
+const MAX_ANCESTORS: usize = 200;
 
 impl Linker for Program {
     fn class(&mut self, name: &str) -> ClassId {

@@ -20,7 +20,7 @@ struct Assigned {
 
 /// A class, and whether objects of its subclasses are ruled out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Typed {
+pub struct ClassBound {
     pub class: ClassId,
     pub exact: bool,
 }
@@ -79,10 +79,10 @@ impl Types {
                             let found = self.stored(program, body, source, field);
                             let assigned = &mut self.assigned[field.at()];
                             match found {
-                                Stored::Class(class) if !assigned.known.contains(&class) => {
+                                StoredValue::Class(class) if !assigned.known.contains(&class) => {
                                     assigned.known.push(class);
                                 }
-                                Stored::Other => assigned.other = true,
+                                StoredValue::Other => assigned.other = true,
                                 _ => {}
                             }
                         }
@@ -94,20 +94,26 @@ impl Types {
     }
 
     /// What is stored, without asking fields: they are not known yet.
-    fn stored(&self, program: &Program, body: &Body, value: ValueId, field: FieldId) -> Stored {
+    fn stored(
+        &self,
+        program: &Program,
+        body: &Body,
+        value: ValueId,
+        field: FieldId,
+    ) -> StoredValue {
         match body.value(value) {
             ValueDef::Instr(at) => match body.instr(*at).action {
-                Action::New(class) => Stored::Class(class),
-                Action::Null => Stored::Nothing,
+                Action::New(class) => StoredValue::Class(class),
+                Action::Null => StoredValue::Nothing,
                 // `x = x.next()` and the like say nothing new.
-                Action::Get(other) if other == field => Stored::Nothing,
+                Action::Get(other) if other == field => StoredValue::Nothing,
                 Action::Call(_, called) => match made_by(program, called) {
-                    Some(name) => Stored::Class(self.made[name]),
-                    None => Stored::Other,
+                    Some(name) => StoredValue::Class(self.made[name]),
+                    None => StoredValue::Other,
                 },
-                _ => Stored::Other,
+                _ => StoredValue::Other,
             },
-            _ => Stored::Other,
+            _ => StoredValue::Other,
         }
     }
 
@@ -121,7 +127,7 @@ impl Types {
     }
 
     /// What a field holds. Exact if objects of one class only are ever stored.
-    pub fn field(&self, program: &Program, field: FieldId) -> Option<Typed> {
+    pub fn field(&self, program: &Program, field: FieldId) -> Option<ClassBound> {
         if program.field(field).is_state {
             return None;
         }
@@ -129,9 +135,9 @@ impl Types {
         if let Some(Assigned { known, other: false }) = assigned
             && let [class] = known[..]
         {
-            return Some(Typed { class, exact: true });
+            return Some(ClassBound { class, exact: true });
         }
-        self.result(program.field(field).descriptor).map(|class| Typed { class, exact: false })
+        self.result(program.field(field).descriptor).map(|class| ClassBound { class, exact: false })
     }
 
     /// The type of a value.
@@ -141,7 +147,7 @@ impl Types {
         method: MethodId,
         body: &Body,
         value: ValueId,
-    ) -> Option<Typed> {
+    ) -> Option<ClassBound> {
         self.value_within(program, (method, body), value, DEPTH)
     }
 
@@ -151,15 +157,15 @@ impl Types {
         (method, body): (MethodId, &Body),
         value: ValueId,
         depth: u32,
-    ) -> Option<Typed> {
+    ) -> Option<ClassBound> {
         let depth = depth.checked_sub(1)?;
-        let loose = |class| Typed { class, exact: false };
+        let loose = |class| ClassBound { class, exact: false };
         match body.value(value) {
             ValueDef::Parameter(number) => self.parameter(method, *number).map(loose),
             ValueDef::Instr(at) => {
                 let instr = body.instr(*at);
                 match instr.action {
-                    Action::New(class) => Some(Typed { class, exact: true }),
+                    Action::New(class) => Some(ClassBound { class, exact: true }),
                     Action::Get(field) => self.field(program, field),
                     Action::Cast(class) => {
                         let inner = self.value_within(
@@ -168,24 +174,25 @@ impl Types {
                             *instr.operands.first()?,
                             depth,
                         );
-                        let keeps = |inner: &Typed| program.is_subtype(inner.class, class);
+                        let keeps = |inner: &ClassBound| program.is_subtype(inner.class, class);
                         inner.filter(keeps).or(Some(loose(class)))
                     }
                     Action::Call(_, called) => match made_by(program, called) {
-                        Some(name) => Some(Typed { class: self.made[name], exact: true }),
+                        Some(name) => Some(ClassBound { class: self.made[name], exact: true }),
                         None => self.result(program.method_ref(called).descriptor).map(loose),
                     },
                     _ => None,
                 }
             }
             ValueDef::Merge(_, sources) => {
-                let mut found: Option<Typed> = None;
+                let mut found: Option<ClassBound> = None;
                 for &source in sources.iter().filter(|&&source| !is_null(body, source)) {
                     let typed = self.value_within(program, (method, body), source, depth)?;
                     match found {
                         None => found = Some(typed),
                         Some(before) if before.class == typed.class => {
-                            found = Some(Typed { exact: before.exact && typed.exact, ..before });
+                            found =
+                                Some(ClassBound { exact: before.exact && typed.exact, ..before });
                         }
                         Some(_) => return None,
                     }
@@ -202,7 +209,7 @@ impl Types {
     }
 }
 
-enum Stored {
+enum StoredValue {
     Class(ClassId),
     Nothing,
     Other,

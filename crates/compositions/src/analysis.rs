@@ -3,18 +3,18 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_bytecode::access;
 
-use crate::clients::{Unit, units};
+use crate::clients::{SetCall, set_calls};
 use crate::effects::{Effects, Facts};
 use crate::escape::Escape;
 use crate::evidence::{Guard, Mutators, guard, reasons};
-use crate::finding::{CallSite, Finding, Statistics, Symptom, UnitSite};
+use crate::finding::{CallSite, Finding, SetCallSite, Statistics, Symptom};
 use crate::muvi::{Key, Muvi};
 use crate::phrasing;
 use crate::rank::{Reason, score};
 use crate::sets::{SetId, Sets};
 use crate::symptoms::{Pair, Pruned, pairs};
 use untorn_codemodel::Jdk;
-use untorn_codemodel::access_paths::Look;
+use untorn_codemodel::access_paths::MethodContext;
 use untorn_codemodel::dependence::{Dependence, ReturnFlow};
 use untorn_codemodel::ids::MethodId;
 use untorn_codemodel::program::{Program, Skipped};
@@ -40,7 +40,7 @@ pub struct Report {
     /// The most promising first.
     pub findings: Vec<Finding>,
     /// All calls that touch what compositions can be about, whoever makes them.
-    pub units: Vec<UnitSite>,
+    pub set_calls: Vec<SetCallSite>,
     pub statistics: Statistics,
     pub skipped: Skipped,
 }
@@ -54,31 +54,31 @@ pub fn analyze(files: &[ClassBytes], jdk: &Jdk, options: &Options) -> Report {
     let order = facts.calls.bottom_up(&program);
     let escape = Escape::new(&program, &facts.calls, &order);
     let flow = ReturnFlow::new(&program, &facts.calls, &facts.getters, &order);
-    let world = World { program: &program, facts: &facts, sets: &sets, flow: &flow };
+    let world = Context { program: &program, facts: &facts, sets: &sets, flow: &flow };
     let clients = world.clients(&effects, &escape);
     let mut report = world.judge(&clients, options);
-    report.units = world.unit_sites(&clients);
+    report.set_calls = world.set_call_sites(&clients);
     report.statistics.jdk_classes = jdk.len() as u64;
     report.skipped = program.skipped.clone();
     report
 }
 
 /// All that is known when client methods are judged.
-struct World<'a> {
+struct Context<'a> {
     program: &'a Program,
     facts: &'a Facts,
     sets: &'a Sets,
     flow: &'a ReturnFlow,
 }
 
-/// A method of the application with its units.
+/// A method of the application with its set calls.
 struct Client<'a> {
-    look: Look<'a>,
-    units: Vec<Unit>,
+    context: MethodContext<'a>,
+    set_calls: Vec<SetCall>,
 }
 
 /// The best pair of some calls.
-struct Judged {
+struct RankedPair {
     points: i32,
     pair: Pair,
     reasons: Vec<Reason>,
@@ -89,48 +89,48 @@ struct Clients<'a> {
     list: Vec<Client<'a>>,
     mutators: Mutators,
     /// Where each set is touched, by whomever.
-    touched: Vec<Touched>,
+    touched: Vec<SetAccess>,
 }
 
 /// A call that touches a set.
 #[derive(Clone, Copy)]
-struct Touched {
+struct SetAccess {
     set: SetId,
     method: MethodId,
     pc: u32,
 }
 
-impl<'a> World<'a> {
+impl<'a> Context<'a> {
     fn clients(&self, effects: &Effects, escape: &Escape) -> Clients<'a> {
         let mut found =
             Clients { list: Vec::new(), mutators: Mutators::default(), touched: Vec::new() };
         for (id, method, _) in self.program.bodies() {
-            let Some(look) = self.facts.look(self.program, id) else { continue };
-            let units = units(self.facts, effects, self.sets, escape, &look);
-            found.mutators.note(self.facts, &look, &units);
-            found.touched.extend(units.iter().map(|unit| Touched {
-                set: unit.set,
+            let Some(context) = self.facts.context(self.program, id) else { continue };
+            let set_calls = set_calls(self.facts, effects, self.sets, escape, &context);
+            found.mutators.note(self.facts, &context, &set_calls);
+            found.touched.extend(set_calls.iter().map(|set_call| SetAccess {
+                set: set_call.set,
                 method: id,
-                pc: look.body.instr(unit.instr).pc,
+                pc: context.body.instr(set_call.instr).pc,
             }));
             let is_client = self.program.class(method.class).origin == Origin::Application
                 && method.access & access::BRIDGE == 0;
-            if is_client && units.len() > 1 {
-                found.list.push(Client { look, units });
+            if is_client && set_calls.len() > 1 {
+                found.list.push(Client { context, set_calls });
             }
         }
         found
     }
 
     /// The calls that touch a set of which some method makes two calls.
-    fn unit_sites(&self, clients: &Clients<'_>) -> Vec<UnitSite> {
-        let units = clients.list.iter().flat_map(|client| &client.units);
-        let sets: FxHashSet<SetId> = units.map(|unit| unit.set).collect();
+    fn set_call_sites(&self, clients: &Clients<'_>) -> Vec<SetCallSite> {
+        let set_calls = clients.list.iter().flat_map(|client| &client.set_calls);
+        let sets: FxHashSet<SetId> = set_calls.map(|set_call| set_call.set).collect();
         let touched = clients.touched.iter().filter(|touched| sets.contains(&touched.set));
-        let mut sites: Vec<UnitSite> = touched
-            .map(|&Touched { method, pc, .. }| {
+        let mut sites: Vec<SetCallSite> = touched
+            .map(|&SetAccess { method, pc, .. }| {
                 let method = self.program.method(method);
-                UnitSite {
+                SetCallSite {
                     class: self.program.class_name(method.class).to_owned(),
                     method: self.program.text(method.name).to_owned(),
                     descriptor: self.program.text(method.descriptor).to_owned(),
@@ -157,7 +157,7 @@ impl<'a> World<'a> {
         demote_repeated(&mut findings);
         sort(&mut findings);
         let statistics = self.statistics(&tally, &muvi);
-        Report { findings, units: Vec::new(), statistics, skipped: Skipped::default() }
+        Report { findings, set_calls: Vec::new(), statistics, skipped: Skipped::default() }
     }
 
     fn judge_client(
@@ -168,35 +168,36 @@ impl<'a> World<'a> {
         tally: &mut Tally,
         findings: &mut Vec<Finding>,
     ) {
-        let (look, units) = (&client.look, &client.units);
-        let mut dependence = Dependence::new(look.body);
-        let found = pairs(look, units, self.sets, self.flow, &mut dependence, &mut tally.pruned);
-        let mut best: FxHashMap<Key, Judged> = FxHashMap::default();
+        let (context, set_calls) = (&client.context, &client.set_calls);
+        let mut dependence = Dependence::new(context.body);
+        let found =
+            pairs(context, set_calls, self.sets, self.flow, &mut dependence, &mut tally.pruned);
+        let mut best: FxHashMap<Key, RankedPair> = FxHashMap::default();
         let mut groups: Vec<Vec<usize>> = Vec::new();
         for pair in found {
-            let (a, b) = (&units[pair.first], &units[pair.second]);
-            let key = Key::new(look.method, a.owner, a.called, b.called);
-            let guard = guard(self.facts, mutators, look, a, b);
+            let (a, b) = (&set_calls[pair.first], &set_calls[pair.second]);
+            let key = Key::new(context.method, a.owner, a.called, b.called);
+            let guard = guard(self.facts, mutators, context, a, b);
             if guard == Guard::Sure {
                 tally.guarded.insert(key);
                 continue;
             }
-            tally.note(self, &pair, key, a, look.method);
-            let reasons = reasons(self.facts, look, units, &pair, guard, &dependence);
+            tally.note(self, &pair, key, a, context.method);
+            let reasons = reasons(self.facts, context, set_calls, &pair, guard, &dependence);
             if pair.complements && pair.uses.is_none() {
                 group(&mut groups, pair.first, pair.second);
             }
             let points = score(&reasons);
             let is_better = best.get(&key).is_none_or(|known| known.points < points);
             if is_better {
-                best.insert(key, Judged { points, pair, reasons });
+                best.insert(key, RankedPair { points, pair, reasons });
             }
         }
         note_together(client, tally);
-        let mut best: Vec<(Key, Judged)> = best.into_iter().collect();
+        let mut best: Vec<(Key, RankedPair)> = best.into_iter().collect();
         best.sort_unstable_by_key(|entry| entry.0);
-        let best: Vec<Judged> = best.into_iter().map(|entry| entry.1).collect();
-        for Judged { pair, reasons, .. } in &best {
+        let best: Vec<RankedPair> = best.into_iter().map(|entry| entry.1).collect();
+        for RankedPair { pair, reasons, .. } in &best {
             if options.by_use && pair.uses.is_some() {
                 findings.push(self.finding(
                     client,
@@ -217,7 +218,7 @@ impl<'a> World<'a> {
         &self,
         client: &Client<'_>,
         groups: &[Vec<usize>],
-        best: &[Judged],
+        best: &[RankedPair],
         findings: &mut Vec<Finding>,
     ) {
         for group in groups {
@@ -225,7 +226,8 @@ impl<'a> World<'a> {
                 pair.uses.is_none() && group.contains(&pair.first) && group.contains(&pair.second)
             };
             let pairs = best.iter().filter(|judged| inside(&judged.pair));
-            if let Some(Judged { pair, reasons, .. }) = pairs.max_by_key(|judged| judged.points) {
+            if let Some(RankedPair { pair, reasons, .. }) = pairs.max_by_key(|judged| judged.points)
+            {
                 findings.push(self.finding(client, Symptom::Complementation, group, pair, reasons));
             }
         }
@@ -240,11 +242,11 @@ impl<'a> World<'a> {
         findings: &mut Vec<Finding>,
     ) {
         for client in &clients.list {
-            let units = &client.units;
+            let set_calls = &client.set_calls;
             let mut done = FxHashSet::default();
-            for (second, b) in units.iter().enumerate() {
-                for (first, a) in units[..second].iter().enumerate() {
-                    let key = Key::new(client.look.method, a.owner, a.called, b.called);
+            for (second, b) in set_calls.iter().enumerate() {
+                for (first, a) in set_calls[..second].iter().enumerate() {
+                    let key = Key::new(client.context.method, a.owner, a.called, b.called);
                     let alike = a.owner == b.owner && a.set == b.set && a.instr != b.instr;
                     if alike && muvi.contains(&key) && !tally.has(&key) && done.insert(key) {
                         let pair = Pair { first, second, uses: None, complements: false };
@@ -264,19 +266,22 @@ impl<'a> World<'a> {
         pair: &Pair,
         reasons: &[Reason],
     ) -> Finding {
-        let look = &client.look;
-        let method = self.program.method(look.method);
-        let first = &client.units[pair.first];
+        let context = &client.context;
+        let method = self.program.method(context.method);
+        let first = &client.set_calls[pair.first];
         let call = |&at: &usize| {
-            let unit = &client.units[at];
+            let set_call = &client.set_calls[at];
             CallSite {
-                api: phrasing::api(self.program, unit.called),
-                class: phrasing::class(self.program, self.program.method_ref(unit.called).class),
-                descriptor: phrasing::descriptor(self.program, unit.called),
-                pc: look.body.instr(unit.instr).pc,
-                line: look.body.line(unit.instr),
-                writes: unit.is_write(),
-                reads: !unit.reads.is_empty(),
+                api: phrasing::api(self.program, set_call.called),
+                class: phrasing::class(
+                    self.program,
+                    self.program.method_ref(set_call.called).class,
+                ),
+                descriptor: phrasing::descriptor(self.program, set_call.called),
+                pc: context.body.instr(set_call.instr).pc,
+                line: context.body.line(set_call.instr),
+                writes: set_call.is_write(),
+                reads: !set_call.reads.is_empty(),
             }
         };
         Finding {
@@ -286,9 +291,13 @@ impl<'a> World<'a> {
             descriptor: self.program.text(method.descriptor).to_owned(),
             source: phrasing::source(self.program, method.class),
             calls: calls.iter().map(call).collect(),
-            receiver: phrasing::place(look, &first.owner),
+            receiver: phrasing::access_path(context, &first.owner),
             set: phrasing::set(self.program, self.sets, first.set),
-            steps: pair.uses.as_ref().map(|chain| phrasing::steps(look, chain)).unwrap_or_default(),
+            steps: pair
+                .uses
+                .as_ref()
+                .map(|chain| phrasing::steps(context, chain))
+                .unwrap_or_default(),
             reasons: reasons.to_vec(),
             score: score(reasons),
         }
@@ -352,7 +361,7 @@ fn place_in_source(finding: &Finding) -> (String, Option<u32>, Vec<String>) {
     (finding.method.clone(), finding.calls.first().and_then(|call| call.line), apis)
 }
 
-/// Puts two units into one group.
+/// Puts two set calls into one group.
 fn group(groups: &mut Vec<Vec<usize>>, a: usize, b: usize) {
     match groups.iter_mut().find(|group| group.contains(&a) || group.contains(&b)) {
         Some(group) => {
@@ -366,10 +375,10 @@ fn group(groups: &mut Vec<Vec<usize>>, a: usize, b: usize) {
 
 /// Tells the baseline which calls a client makes together.
 fn note_together(client: &Client<'_>, tally: &mut Tally) {
-    for (at, b) in client.units.iter().enumerate() {
-        for a in &client.units[..at] {
+    for (at, b) in client.set_calls.iter().enumerate() {
+        for a in &client.set_calls[..at] {
             if a.owner == b.owner && a.set == b.set && a.instr != b.instr {
-                tally.muvi.note(Key::new(client.look.method, a.owner, a.called, b.called));
+                tally.muvi.note(Key::new(client.context.method, a.owner, a.called, b.called));
             }
         }
     }
@@ -389,7 +398,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn note(&mut self, world: &World<'_>, pair: &Pair, key: Key, a: &Unit, method: MethodId) {
+    fn note(&mut self, world: &Context<'_>, pair: &Pair, key: Key, a: &SetCall, method: MethodId) {
         if pair.uses.is_some() {
             self.by_use.insert(key);
         }

@@ -6,16 +6,16 @@
 //! and texts of the JDK counts as the field that holds them; the thread-safe classes of the
 //! boundary's table have a state of their own.
 //!
-//! Promise: none of completeness. Longer ways, unknown roots and more than [`MOST`] effects of one
+//! Promise: none of completeness. Longer ways, unknown roots and more than [`MAX_EFFECTS`] effects of one
 //! method are left out; wide and reflective calls have none.
 
 use rustc_hash::FxHashSet;
 use untorn_bytecode::access;
 
 use crate::boundary::{Boundary, Op, op, plain_op};
-use crate::locks::{Held, Locks, owners};
+use crate::locks::{HeldLock, Locks, owners};
 use untorn_bytecode::descriptor::Signature;
-use untorn_codemodel::access_paths::{Base, Getters, Look, Place};
+use untorn_codemodel::access_paths::{AccessPath, Base, Getters, MethodContext};
 use untorn_codemodel::body::{Action, Body, Invoke};
 use untorn_codemodel::calls::{Calls, Site};
 use untorn_codemodel::ids::{ClassId, FieldId, InstrId, MethodId, ValueId};
@@ -23,13 +23,13 @@ use untorn_codemodel::program::Program;
 use untorn_codemodel::types::Types;
 
 /// As many effects of a method are kept.
-pub const MOST: usize = 96;
+pub const MAX_EFFECTS: usize = 96;
 
 /// A field is read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Effect {
     /// The field: the last one of the way.
-    pub place: Place,
+    pub place: AccessPath,
     pub write: bool,
     /// Bit `n`: the object after `n` fields of the way is locked.
     pub locked: u8,
@@ -72,8 +72,12 @@ impl Facts {
         self.for_threads.get(class.at()).copied().unwrap_or(false)
     }
 
-    pub fn look<'a>(&'a self, program: &'a Program, method: MethodId) -> Option<Look<'a>> {
-        Look::new(program, &self.calls, &self.getters, method)
+    pub fn context<'a>(
+        &'a self,
+        program: &'a Program,
+        method: MethodId,
+    ) -> Option<MethodContext<'a>> {
+        MethodContext::new(program, &self.calls, &self.getters, method)
     }
 
     fn state(&self, class: &str) -> Option<FieldId> {
@@ -81,20 +85,20 @@ impl Facts {
     }
 
     /// What a call does to a thread-safe object of the JDK, if that is what it is asked of.
-    pub fn boundary_op(&self, look: &Look<'_>, site: &Site) -> Option<BoundaryCall> {
+    pub fn boundary_op(&self, context: &MethodContext<'_>, site: &Site) -> Option<BoundaryCall> {
         if site.invoke == Invoke::Static {
             return None;
         }
-        let program = look.program;
+        let program = context.program;
         let called = program.method_ref(site.called);
         if !self.calls.targets(site).is_empty() && program.class(called.class).is_ours() {
             return None;
         }
-        let &receiver = look.body.instr(site.instr).operands.first()?;
-        let inside = (look.method, look.body);
+        let &receiver = context.body.instr(site.instr).operands.first()?;
+        let inside = (context.method, context.body);
         let value = || self.boundary.of_value(program, &self.types, inside, receiver);
         // A getter's result is what the field holds.
-        let held = look.place(receiver).last();
+        let held = context.access_path(receiver).last();
         let entry = held
             .and_then(|field| self.boundary.of_field(program, &self.types, field))
             .or_else(value)?;
@@ -148,8 +152,8 @@ impl Effects {
         let mut open: std::collections::VecDeque<MethodId> = order.into();
         while let Some(method) = open.pop_front() {
             queued[method.at()] = false;
-            let Some(look) = facts.look(program, method) else { continue };
-            let found = effects.summary(facts, &look);
+            let Some(context) = facts.context(program, method) else { continue };
+            let found = effects.summary(facts, &context);
             if found.len() > effects.methods[method.at()].len() {
                 effects.methods[method.at()] = found;
                 for &caller in facts.calls.callers(method) {
@@ -167,18 +171,18 @@ impl Effects {
     }
 
     /// The effects of a method that its callers can tell the place of.
-    fn summary(&self, facts: &Facts, look: &Look<'_>) -> Vec<Effect> {
+    fn summary(&self, facts: &Facts, context: &MethodContext<'_>) -> Vec<Effect> {
         let mut found: FxHashSet<Effect> = FxHashSet::default();
         let mut list = Vec::new();
         let mut add = |effect: Effect| {
             let known = matches!(effect.place.base, Base::Parameter(_) | Base::Class(_));
-            if known && list.len() < MOST && found.insert(effect) {
+            if known && list.len() < MAX_EFFECTS && found.insert(effect) {
                 list.push(effect);
             }
         };
-        direct(facts, look, &mut add);
-        for site in facts.calls.sites(look.method) {
-            for called in self.of_call(facts, look, site) {
+        direct(facts, context, &mut add);
+        for site in facts.calls.sites(context.method) {
+            for called in self.of_call(facts, context, site) {
                 add(called.effect);
             }
         }
@@ -186,29 +190,35 @@ impl Effects {
     }
 
     /// What a call does, in terms of the method that makes it.
-    pub fn of_call(&self, facts: &Facts, look: &Look<'_>, site: &Site) -> Vec<CallEffect> {
-        let held = facts.locks.at(look.method, site.instr);
+    pub fn of_call(
+        &self,
+        facts: &Facts,
+        context: &MethodContext<'_>,
+        site: &Site,
+    ) -> Vec<CallEffect> {
+        let held = facts.locks.at(context.method, site.instr);
         let mut found = Vec::new();
-        if let Some(call) = facts.boundary_op(look, site) {
-            found.extend(boundary_effects(facts, look, &call, held));
+        if let Some(call) = facts.boundary_op(context, site) {
+            found.extend(boundary_effects(facts, context, &call, held));
             return found;
         }
-        let operands = &look.body.instr(site.instr).operands;
-        let actuals: Vec<Place> = operands.iter().map(|&value| look.place(value)).collect();
+        let operands = &context.body.instr(site.instr).operands;
+        let actuals: Vec<AccessPath> =
+            operands.iter().map(|&value| context.access_path(value)).collect();
         let targets = facts.calls.targets(site);
         for &target in targets {
             for effect in self.of(target) {
                 let Some((place, known)) = translate(&effect.place, &actuals) else { continue };
-                let locked = effect.locked << known | locked(facts, look, &place, held);
+                let locked = effect.locked << known | locked(facts, context, &place, held);
                 let effect = Effect { place, write: effect.write, locked };
                 found.push(CallEffect { effect, known });
             }
         }
         if site.invoke != Invoke::Static {
             if targets.is_empty() {
-                found.extend(content(facts, look, site, &actuals, held));
+                found.extend(content(facts, context, site, &actuals, held));
             }
-            found.extend(asked(facts, look, &actuals, held));
+            found.extend(asked(facts, context, &actuals, held));
         }
         found.sort_unstable();
         found.dedup();
@@ -226,7 +236,7 @@ pub struct CallEffect {
 }
 
 /// A place of a callee in terms of its caller, and how far the caller's own part of it goes.
-fn translate(place: &Place, actuals: &[Place]) -> Option<(Place, usize)> {
+fn translate(place: &AccessPath, actuals: &[AccessPath]) -> Option<(AccessPath, usize)> {
     match place.base {
         Base::Parameter(number) => {
             let actual = actuals.get(number as usize)?;
@@ -238,13 +248,13 @@ fn translate(place: &Place, actuals: &[Place]) -> Option<(Place, usize)> {
 
 fn boundary_effects(
     facts: &Facts,
-    look: &Look<'_>,
+    context: &MethodContext<'_>,
     call: &BoundaryCall,
-    held: &[Held],
+    held: &[HeldLock],
 ) -> Vec<CallEffect> {
-    let actual = look.place(call.receiver);
+    let actual = context.access_path(call.receiver);
     let Some(place) = actual.field(call.state) else { return Vec::new() };
-    let locked = locked(facts, look, &place, held) | 1 << actual.len();
+    let locked = locked(facts, context, &place, held) | 1 << actual.len();
     let effect =
         |write| CallEffect { effect: Effect { place, write, locked }, known: actual.len() };
     let reads = call.op.reads().then(|| effect(false));
@@ -255,27 +265,33 @@ fn boundary_effects(
 /// A call of an ordinary object of the JDK that a field holds reads or writes the field's content.
 fn content(
     facts: &Facts,
-    look: &Look<'_>,
+    context: &MethodContext<'_>,
     site: &Site,
-    actuals: &[Place],
-    held: &[Held],
+    actuals: &[AccessPath],
+    held: &[HeldLock],
 ) -> Option<CallEffect> {
-    let called = look.program.method_ref(site.called);
+    let called = context.program.method_ref(site.called);
     let receiver = actuals.first().filter(|place| !place.is_empty())?;
-    if look.program.class(called.class).is_ours() || !matters(look.program, receiver.last()?) {
+    if context.program.class(called.class).is_ours() || !matters(context.program, receiver.last()?)
+    {
         return None;
     }
-    let parameters = Signature::parse(look.program.text(called.descriptor))?.parameters.len();
-    let write = plain_op(look.program.text(called.name), parameters).writes();
-    let locked = locked(facts, look, receiver, held);
+    let parameters = Signature::parse(context.program.text(called.descriptor))?.parameters.len();
+    let write = plain_op(context.program.text(called.name), parameters).writes();
+    let locked = locked(facts, context, receiver, held);
     Some(CallEffect { effect: Effect { place: *receiver, write, locked }, known: receiver.len() })
 }
 
 /// Asking an object that a field holds reads the field, which counts where its owner is locked.
-fn asked(facts: &Facts, look: &Look<'_>, actuals: &[Place], held: &[Held]) -> Option<CallEffect> {
+fn asked(
+    facts: &Facts,
+    context: &MethodContext<'_>,
+    actuals: &[AccessPath],
+    held: &[HeldLock],
+) -> Option<CallEffect> {
     let place = *actuals.first().filter(|place| !place.is_empty())?;
-    let locked = locked(facts, look, &place, held);
-    let counts = locked != 0 && matters(look.program, place.last()?);
+    let locked = locked(facts, context, &place, held);
+    let counts = locked != 0 && matters(context.program, place.last()?);
     counts.then_some(CallEffect {
         effect: Effect { place, write: false, locked },
         known: place.len(),
@@ -283,10 +299,10 @@ fn asked(facts: &Facts, look: &Look<'_>, actuals: &[Place], held: &[Held]) -> Op
 }
 
 /// Which objects on the way are locked.
-fn locked(facts: &Facts, look: &Look<'_>, place: &Place, held: &[Held]) -> u8 {
+fn locked(facts: &Facts, context: &MethodContext<'_>, place: &AccessPath, held: &[HeldLock]) -> u8 {
     let mut bits = 0;
     for held in held {
-        for owner in owners(look.program, &facts.types, &held.place) {
+        for owner in owners(context.program, &facts.types, &held.place) {
             if place.starts_with(&owner) && owner.len() < place.len() {
                 bits |= 1 << owner.len();
             }
@@ -296,24 +312,24 @@ fn locked(facts: &Facts, look: &Look<'_>, place: &Place, held: &[Held]) -> u8 {
 }
 
 /// The accesses of a method itself.
-pub fn direct(facts: &Facts, look: &Look<'_>, add: &mut impl FnMut(Effect)) {
-    for at in look.body.ids() {
-        if let Some((place, write)) = accessed(look, at)
-            && place.last().is_some_and(|field| matters(look.program, field))
+pub fn direct(facts: &Facts, context: &MethodContext<'_>, add: &mut impl FnMut(Effect)) {
+    for at in context.body.ids() {
+        if let Some((place, write)) = accessed(context, at)
+            && place.last().is_some_and(|field| matters(context.program, field))
         {
-            let locked = locked(facts, look, &place, facts.locks.at(look.method, at));
+            let locked = locked(facts, context, &place, facts.locks.at(context.method, at));
             add(Effect { place, write, locked });
         }
     }
 }
 
 /// The field that an instruction reads or writes, or whose array it does.
-fn accessed(look: &Look<'_>, at: InstrId) -> Option<(Place, bool)> {
-    let instr = look.body.instr(at);
+fn accessed(context: &MethodContext<'_>, at: InstrId) -> Option<(AccessPath, bool)> {
+    let instr = context.body.instr(at);
     let of = |field: FieldId, object: Option<&ValueId>| {
         let owner = match object {
-            Some(&object) => look.place(object),
-            None => Place::new(Base::Class(look.program.field(field).class)),
+            Some(&object) => context.access_path(object),
+            None => AccessPath::new(Base::Class(context.program.field(field).class)),
         };
         owner.field(field)
     };
@@ -324,7 +340,7 @@ fn accessed(look: &Look<'_>, at: InstrId) -> Option<(Place, bool)> {
             Some((of(field, object)?, true))
         }
         Action::ArrayLoad(_) | Action::ArrayStore(_) => {
-            let array = look.place(*instr.operands.first()?);
+            let array = context.access_path(*instr.operands.first()?);
             (!array.is_empty()).then_some((array, matches!(instr.action, Action::ArrayStore(_))))
         }
         _ => None,

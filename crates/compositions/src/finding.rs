@@ -1,4 +1,4 @@
-//! What is found, in words that need no table.
+//! Findings, with names instead of ids.
 
 use crate::rank::Reason;
 use untorn_codemodel::dependence::Kind;
@@ -45,7 +45,7 @@ pub struct CallSite {
 pub struct Step {
     pub line: Option<u32>,
     pub kind: Kind,
-    /// What is there: a branch, a call, a field.
+    /// A branch, a call, a field.
     pub what: String,
 }
 
@@ -73,7 +73,7 @@ pub struct Finding {
 
 /// A call of the application or of its libraries that touches an atomic set of which some method makes two calls.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct UnitSite {
+pub struct SetCallSite {
     /// The method that calls, as its class file names it: `org/acme/Cart`, `remove`, `(I)V`.
     pub class: String,
     pub method: String,

@@ -40,7 +40,7 @@ mod sets;
 mod symptoms;
 
 pub use analysis::{Options, Report, analyze};
-pub use finding::{CallSite, Finding, Statistics, Step, Symptom, UnitSite};
+pub use finding::{CallSite, Finding, SetCallSite, Statistics, Step, Symptom};
 pub use rank::Reason;
 pub use untorn_codemodel::dependence::Kind;
 pub use untorn_codemodel::{Archives, BodyError, ClassBytes, Jdk, LoadError, Origin, Skipped};

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use untorn_bytecode::access;
 
 use crate::boundary::LOCK;
-use untorn_codemodel::access_paths::{Base, Getters, Look, Place};
+use untorn_codemodel::access_paths::{AccessPath, Base, Getters, MethodContext};
 use untorn_codemodel::body::Action;
 use untorn_codemodel::calls::{Calls, Site};
 use untorn_codemodel::ids::{ClassId, InstrId, MethodId, Node};
@@ -19,13 +19,13 @@ use untorn_codemodel::types::Types;
 
 /// A lock that is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Held {
-    pub place: Place,
+pub struct HeldLock {
+    pub place: AccessPath,
     /// What took it; none if it was held when the method began.
     pub taken: Option<InstrId>,
 }
 
-pub type Stack = SmallVec<[Held; 2]>;
+pub type Stack = SmallVec<[HeldLock; 2]>;
 
 /// The locks held at each instruction of a method.
 #[derive(Clone, Debug, Default)]
@@ -35,9 +35,9 @@ struct MethodLocks {
     /// By instruction, which of them.
     at: Vec<u32>,
     /// What is held at all returns, beyond what was held at the beginning.
-    kept: Vec<Place>,
+    kept: Vec<AccessPath>,
     /// What is released without having been taken.
-    released: Vec<Place>,
+    released: Vec<AccessPath>,
 }
 
 #[derive(Debug, Default)]
@@ -50,8 +50,8 @@ pub struct Locks {
 /// A method that takes or releases locks of its parameters for its caller.
 #[derive(Clone, Debug, Default)]
 struct Wrapper {
-    kept: Vec<Place>,
-    released: Vec<Place>,
+    kept: Vec<AccessPath>,
+    released: Vec<AccessPath>,
 }
 
 /// Locks are handed down so many calls deep.
@@ -62,8 +62,8 @@ impl Locks {
         let mut locks = Self { methods: vec![None; program.methods.len()], ..Self::default() };
         let lock = program.find_class(LOCK);
         for (method, _, body) in program.bodies() {
-            let look = Look { program, calls, getters, method, body };
-            if let Some(found) = locks.compute(&look, lock, &[]) {
+            let context = MethodContext { program, calls, getters, method, body };
+            if let Some(found) = locks.compute(&context, lock, &[]) {
                 let wrapper =
                     Wrapper { kept: found.kept.clone(), released: found.released.clone() };
                 if !wrapper.kept.is_empty() || !wrapper.released.is_empty() {
@@ -80,7 +80,7 @@ impl Locks {
     }
 
     /// What is held when an instruction runs, the outermost first.
-    pub fn at(&self, method: MethodId, instr: InstrId) -> &[Held] {
+    pub fn at(&self, method: MethodId, instr: InstrId) -> &[HeldLock] {
         match &self.methods[method.at()] {
             Some(found) => &found.stacks[found.at[instr.at()] as usize],
             None => &[],
@@ -101,8 +101,8 @@ impl Locks {
         again.dedup();
         for method in again {
             if let Some(body) = &program.method(method).body {
-                let look = Look { program, calls, getters, method, body };
-                let found = self.compute(&look, lock, &[]);
+                let context = MethodContext { program, calls, getters, method, body };
+                let found = self.compute(&context, lock, &[]);
                 self.methods[method.at()] = found.map(Box::new);
             }
         }
@@ -116,15 +116,15 @@ impl Locks {
         getters: &Getters,
         lock: Option<ClassId>,
     ) {
-        let mut given: FxHashMap<MethodId, Option<Vec<Place>>> = FxHashMap::default();
+        let mut given: FxHashMap<MethodId, Option<Vec<AccessPath>>> = FxHashMap::default();
         for (caller, _, body) in program.bodies() {
-            let look = Look { program, calls, getters, method: caller, body };
+            let context = MethodContext { program, calls, getters, method: caller, body };
             for site in calls.sites(caller) {
                 for &target in calls.targets(site).iter().filter(|&&target| target != caller) {
                     if program.method(target).access & access::PUBLIC != 0 {
                         continue;
                     }
-                    let held = handed(&look, site, self.at(caller, site.instr));
+                    let held = handed(&context, site, self.at(caller, site.instr));
                     match given.entry(target).or_insert(None) {
                         Some(known) => known.retain(|place| held.contains(place)),
                         first => *first = Some(held),
@@ -136,8 +136,8 @@ impl Locks {
             let places = places.unwrap_or_default();
             let body = program.method(method).body.as_ref();
             if let Some(body) = body.filter(|_| !places.is_empty()) {
-                let look = Look { program, calls, getters, method, body };
-                let found = self.compute(&look, lock, &places);
+                let context = MethodContext { program, calls, getters, method, body };
+                let found = self.compute(&context, lock, &places);
                 self.methods[method.at()] = found.map(Box::new);
             }
         }
@@ -146,58 +146,58 @@ impl Locks {
     /// Follows lock stacks through a body. `None` if nothing is ever held or released.
     fn compute(
         &self,
-        look: &Look<'_>,
+        context: &MethodContext<'_>,
         lock: Option<ClassId>,
-        given: &[Place],
+        given: &[AccessPath],
     ) -> Option<MethodLocks> {
-        let method = look.program.method(look.method);
-        let mut start: Stack = given.iter().map(|&place| Held { place, taken: None }).collect();
+        let method = context.program.method(context.method);
+        let mut start: Stack = given.iter().map(|&place| HeldLock { place, taken: None }).collect();
         if method.is_synchronized() {
             let base =
                 if method.is_static() { Base::Class(method.class) } else { Base::Parameter(0) };
-            start.push(Held { place: Place::new(base), taken: None });
+            start.push(HeldLock { place: AccessPath::new(base), taken: None });
         }
-        let events = self.events(look, lock);
+        let events = self.events(context, lock);
         if start.is_empty() && events.is_empty() {
             return None;
         }
         let mut found = MethodLocks {
             stacks: vec![Stack::new()],
-            at: vec![0; look.body.instrs.len()],
+            at: vec![0; context.body.instrs.len()],
             ..MethodLocks::default()
         };
-        let entries = settle(look, &start, &events, &mut found.released);
-        for (number, block) in look.body.blocks.iter().enumerate() {
+        let entries = settle(context, &start, &events, &mut found.released);
+        for (number, block) in context.body.blocks.iter().enumerate() {
             let Some(mut stack) = entries[number].clone() else { continue };
             for at in block.first..block.end {
                 found.at[at as usize] = found.number(&stack);
                 apply(&events, InstrId(at), &mut stack, None);
             }
         }
-        found.kept = kept(look, &found, start.len());
+        found.kept = kept(context, &found, start.len());
         found.released.retain(|place| !matches!(place.base, Base::Value(_)));
         Some(found)
     }
 
     /// Which instructions take and release what.
-    fn events(&self, look: &Look<'_>, lock: Option<ClassId>) -> Events {
+    fn events(&self, context: &MethodContext<'_>, lock: Option<ClassId>) -> Events {
         let mut events = Events::default();
-        for at in look.body.ids() {
-            let instr = look.body.instr(at);
+        for at in context.body.ids() {
+            let instr = context.body.instr(at);
             let mut add = |event| events.entry(at).or_default().push(event);
             match instr.action {
-                Action::Enter => add(Event::Take(look.place(instr.operands[0]))),
-                Action::Exit => add(Event::Release(look.place(instr.operands[0]))),
+                Action::Enter => add(Event::Take(context.access_path(instr.operands[0]))),
+                Action::Exit => add(Event::Release(context.access_path(instr.operands[0]))),
                 Action::Call(_, called) => {
-                    let called = look.program.method_ref(called);
+                    let called = context.program.method_ref(called);
                     let is_lock =
-                        lock.is_some_and(|lock| look.program.is_subtype(called.class, lock));
-                    match (is_lock, look.program.text(called.name), instr.operands.first()) {
+                        lock.is_some_and(|lock| context.program.is_subtype(called.class, lock));
+                    match (is_lock, context.program.text(called.name), instr.operands.first()) {
                         (true, "lock" | "lockInterruptibly" | "tryLock", Some(&on)) => {
-                            add(Event::Take(look.place(on)));
+                            add(Event::Take(context.access_path(on)));
                         }
-                        (true, "unlock", Some(&on)) => add(Event::Release(look.place(on))),
-                        _ => self.wrapped(look, at, &mut add),
+                        (true, "unlock", Some(&on)) => add(Event::Release(context.access_path(on))),
+                        _ => self.wrapped(context, at, &mut add),
                     }
                 }
                 _ => {}
@@ -206,13 +206,15 @@ impl Locks {
         events
     }
 
-    fn wrapped(&self, look: &Look<'_>, at: InstrId, add: &mut impl FnMut(Event)) {
-        let Some(&[target]) = look.site(at).map(|site| look.calls.targets(site)) else { return };
+    fn wrapped(&self, context: &MethodContext<'_>, at: InstrId, add: &mut impl FnMut(Event)) {
+        let Some(&[target]) = context.site(at).map(|site| context.calls.targets(site)) else {
+            return;
+        };
         let Some(wrapper) = self.wrappers.get(&target) else { return };
-        let here = |place: &Place| match place.base {
+        let here = |place: &AccessPath| match place.base {
             Base::Parameter(number) => {
-                let operand = look.body.instr(at).operands.get(number as usize)?;
-                place.after(&look.place(*operand))
+                let operand = context.body.instr(at).operands.get(number as usize)?;
+                place.after(&context.access_path(*operand))
             }
             _ => Some(*place),
         };
@@ -223,18 +225,18 @@ impl Locks {
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    Take(Place),
-    Release(Place),
+    Take(AccessPath),
+    Release(AccessPath),
 }
 
 type Events = FxHashMap<InstrId, SmallVec<[Event; 1]>>;
 
-fn apply(events: &Events, at: InstrId, stack: &mut Stack, released: Option<&mut Vec<Place>>) {
+fn apply(events: &Events, at: InstrId, stack: &mut Stack, released: Option<&mut Vec<AccessPath>>) {
     let Some(events) = events.get(&at) else { return };
     let mut lost = Vec::new();
     for event in events {
         match *event {
-            Event::Take(place) => stack.push(Held { place, taken: Some(at) }),
+            Event::Take(place) => stack.push(HeldLock { place, taken: Some(at) }),
             Event::Release(place) => match stack.iter().rposition(|held| held.place == place) {
                 Some(found) => drop(stack.remove(found)),
                 None => lost.push(place),
@@ -248,12 +250,12 @@ fn apply(events: &Events, at: InstrId, stack: &mut Stack, released: Option<&mut 
 
 /// What is held when blocks begin.
 fn settle(
-    look: &Look<'_>,
+    context: &MethodContext<'_>,
     start: &Stack,
     events: &Events,
-    released: &mut Vec<Place>,
+    released: &mut Vec<AccessPath>,
 ) -> Vec<Option<Stack>> {
-    let body = look.body;
+    let body = context.body;
     let mut entries: Vec<Option<Stack>> = vec![None; body.blocks.len()];
     entries[0] = Some(start.clone());
     let mut open = vec![Node(0)];
@@ -298,14 +300,14 @@ impl MethodLocks {
     }
 }
 
-fn kept(look: &Look<'_>, found: &MethodLocks, before: usize) -> Vec<Place> {
-    let mut kept: Option<Vec<Place>> = None;
-    for at in look.body.ids() {
-        if look.body.instr(at).action != Action::Return {
+fn kept(context: &MethodContext<'_>, found: &MethodLocks, before: usize) -> Vec<AccessPath> {
+    let mut kept: Option<Vec<AccessPath>> = None;
+    for at in context.body.ids() {
+        if context.body.instr(at).action != Action::Return {
             continue;
         }
         let stack = &found.stacks[found.at[at.at()] as usize];
-        let held: Vec<Place> = stack.iter().skip(before).map(|held| held.place).collect();
+        let held: Vec<AccessPath> = stack.iter().skip(before).map(|held| held.place).collect();
         match &mut kept {
             Some(kept) => kept.retain(|place| held.contains(place)),
             None => kept = Some(held),
@@ -317,17 +319,17 @@ fn kept(look: &Look<'_>, found: &MethodLocks, before: usize) -> Vec<Place> {
 }
 
 /// The locks held at a call, in terms of who is called.
-fn handed(look: &Look<'_>, site: &Site, held: &[Held]) -> Vec<Place> {
-    let operands = &look.body.instr(site.instr).operands;
+fn handed(context: &MethodContext<'_>, site: &Site, held: &[HeldLock]) -> Vec<AccessPath> {
+    let operands = &context.body.instr(site.instr).operands;
     let mut found = Vec::new();
     for held in held {
         if let Base::Class(_) = held.place.base {
             found.push(held.place);
         }
         for (number, &operand) in operands.iter().enumerate() {
-            let actual = look.place(operand);
+            let actual = context.access_path(operand);
             if held.place.starts_with(&actual) {
-                let start = Place::new(Base::Parameter(number as u32));
+                let start = AccessPath::new(Base::Parameter(number as u32));
                 let rest = &held.place.path()[actual.len()..];
                 found.extend(rest.iter().try_fold(start, |place, &field| place.field(field)));
             }
@@ -338,7 +340,7 @@ fn handed(look: &Look<'_>, site: &Site, held: &[Held]) -> Vec<Place> {
 
 /// The objects that a lock protects: of a lock that only serves as one (`this.lock`, `this.map`),
 /// the object that owns it, and itself; of any other object, itself.
-pub fn owners(program: &Program, types: &Types, lock: &Place) -> SmallVec<[Place; 2]> {
+pub fn owners(program: &Program, types: &Types, lock: &AccessPath) -> SmallVec<[AccessPath; 2]> {
     let mut found = SmallVec::from_slice(&[*lock]);
     if let Some(field) = lock.last() {
         let class = types.field(program, field).map(|typed| typed.class);

@@ -10,19 +10,19 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use untorn_codemodel::access_paths::Place;
+use untorn_codemodel::access_paths::AccessPath;
 use untorn_codemodel::ids::{MethodId, RefId};
 
 /// Two calls on one object in one method, whatever their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
     pub method: MethodId,
-    pub owner: Place,
+    pub owner: AccessPath,
     pub calls: (RefId, RefId),
 }
 
 impl Key {
-    pub fn new(method: MethodId, owner: Place, a: RefId, b: RefId) -> Self {
+    pub fn new(method: MethodId, owner: AccessPath, a: RefId, b: RefId) -> Self {
         Self { method, owner, calls: (a.min(b), a.max(b)) }
     }
 }
@@ -59,14 +59,14 @@ mod tests {
 
     #[test]
     fn twice_is_often() {
-        let owner = Place::new(Base::Parameter(0));
+        let owner = AccessPath::new(Base::Parameter(0));
         let mut muvi = Muvi::default();
         let key = |method, a, b| Key::new(MethodId(method), owner, RefId(a), RefId(b));
         muvi.note(key(0, 1, 2));
         muvi.note(key(1, 2, 1));
         muvi.note(key(1, 3, 1));
         // The same method twice, on another object, is once.
-        muvi.note(Key { owner: Place::new(Base::Parameter(1)), ..key(1, 3, 1) });
+        muvi.note(Key { owner: AccessPath::new(Base::Parameter(1)), ..key(1, 3, 1) });
         let mut found: Vec<Key> = muvi.frequent().into_iter().collect();
         found.sort_unstable();
         assert_eq!(found, [key(0, 1, 2), key(1, 1, 2)]);

@@ -2,7 +2,7 @@
 
 use crate::finding::Step;
 use crate::sets::{SetId, Sets};
-use untorn_codemodel::access_paths::{Base, Look, Place};
+use untorn_codemodel::access_paths::{AccessPath, Base, MethodContext};
 use untorn_codemodel::body::{Action, ValueDef};
 use untorn_codemodel::dependence::{Chain, Kind};
 use untorn_codemodel::ids::{ClassId, InstrId, RefId, ValueId};
@@ -38,14 +38,14 @@ pub fn source(program: &Program, id: ClassId) -> Option<String> {
 }
 
 /// `this.cache.map`, `Registry.instances`, `parameter 2`, `the result of getMap()`.
-pub fn place(look: &Look<'_>, place: &Place) -> String {
-    let program = look.program;
-    let is_static = program.method(look.method).is_static();
+pub fn access_path(context: &MethodContext<'_>, place: &AccessPath) -> String {
+    let program = context.program;
+    let is_static = program.method(context.method).is_static();
     let mut text = match place.base {
         Base::Parameter(0) if !is_static => "this".to_owned(),
         Base::Parameter(number) => format!("parameter {}", number + u32::from(is_static)),
         Base::Class(id) => short_class(program, id).to_owned(),
-        Base::Value(value) => value_words(look, value),
+        Base::Value(value) => value_phrase(context, value),
     };
     for &field in place.path() {
         text.push('.');
@@ -54,12 +54,12 @@ pub fn place(look: &Look<'_>, place: &Place) -> String {
     text
 }
 
-fn value_words(look: &Look<'_>, value: ValueId) -> String {
-    match look.body.value(value) {
-        ValueDef::Instr(at) => match look.body.instr(*at).action {
-            Action::New(id) => format!("new {}", short_class(look.program, id)),
+fn value_phrase(context: &MethodContext<'_>, value: ValueId) -> String {
+    match context.body.value(value) {
+        ValueDef::Instr(at) => match context.body.instr(*at).action {
+            Action::New(id) => format!("new {}", short_class(context.program, id)),
             Action::Call(_, called) => {
-                let name = look.program.text(look.program.method_ref(called).name);
+                let name = context.program.text(context.program.method_ref(called).name);
                 format!("the result of {name}()")
             }
             Action::ArrayLoad(_) => "an element of an array".to_owned(),
@@ -82,13 +82,13 @@ pub fn set(program: &Program, sets: &Sets, id: SetId) -> Vec<String> {
     set.fields.iter().map(|&field| name(program.field(field))).collect()
 }
 
-pub fn steps(look: &Look<'_>, chain: &Chain) -> Vec<Step> {
-    chain.iter().map(|&(at, kind)| step(look, at, kind)).collect()
+pub fn steps(context: &MethodContext<'_>, chain: &Chain) -> Vec<Step> {
+    chain.iter().map(|&(at, kind)| step(context, at, kind)).collect()
 }
 
-fn step(look: &Look<'_>, at: InstrId, kind: Kind) -> Step {
-    let program = look.program;
-    let what = match look.body.instr(at).action {
+fn step(context: &MethodContext<'_>, at: InstrId, kind: Kind) -> Step {
+    let program = context.program;
+    let what = match context.body.instr(at).action {
         Action::Branch(_) => "a branch".to_owned(),
         Action::Call(_, called) => format!("{}()", program.text(program.method_ref(called).name)),
         Action::Get(field) | Action::Put(field) => {
@@ -102,5 +102,5 @@ fn step(look: &Look<'_>, at: InstrId, kind: Kind) -> Step {
         Action::ArrayLoad(_) | Action::ArrayStore(_) => "an element of an array".to_owned(),
         _ => "a computation".to_owned(),
     };
-    Step { line: look.body.line(at), kind, what }
+    Step { line: context.body.line(at), kind, what }
 }

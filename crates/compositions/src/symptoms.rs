@@ -1,4 +1,4 @@
-//! Which units of a client method look meant to be one step.
+//! Which set calls of a client method look meant to be one step.
 //!
 //! Paper: ICFinder, section 5. *USE*: the second call depends on the first. *Complementation*: one
 //! never runs without the other. Deviations: dependence by exceptions counts only for what runs in
@@ -12,10 +12,10 @@
 use rustc_hash::FxHashMap;
 
 use crate::boundary::Op;
-use crate::clients::Unit;
+use crate::clients::SetCall;
 use crate::prune::{compares, is_bracket, puts_back};
 use crate::sets::{SetId, Sets};
-use untorn_codemodel::access_paths::{Look, Place};
+use untorn_codemodel::access_paths::{AccessPath, MethodContext};
 use untorn_codemodel::body::{Action, Body, Ending, ValueDef};
 use untorn_codemodel::dependence::{Chain, Dependence, Kind, ReturnFlow, through_heap};
 use untorn_codemodel::dominators::{Dominators, post_dominators, to_exit};
@@ -23,7 +23,7 @@ use untorn_codemodel::graph::Graph;
 use untorn_codemodel::ids::{InstrId, Node};
 use untorn_codemodel::program::Program;
 
-/// Two units that look meant to be one step.
+/// Two set calls that look meant to be one step.
 #[derive(Clone, Debug)]
 pub struct Pair {
     pub first: usize,
@@ -43,36 +43,36 @@ pub struct Pruned {
 }
 
 /// Units of one set of one object; more of them are not compared.
-const MOST_ALIKE: usize = 48;
+const MAX_ALIKE: usize = 48;
 
 /// The pairs of a method.
 pub fn pairs(
-    look: &Look<'_>,
-    units: &[Unit],
+    context: &MethodContext<'_>,
+    set_calls: &[SetCall],
     sets: &Sets,
     flow: &ReturnFlow,
     dependence: &mut Dependence<'_>,
     pruned: &mut Pruned,
 ) -> Vec<Pair> {
-    let mut groups: FxHashMap<(Place, SetId), Vec<usize>> = FxHashMap::default();
-    for (at, unit) in units.iter().enumerate() {
-        groups.entry((unit.owner, unit.set)).or_default().push(at);
+    let mut groups: FxHashMap<(AccessPath, SetId), Vec<usize>> = FxHashMap::default();
+    for (at, set_call) in set_calls.iter().enumerate() {
+        groups.entry((set_call.owner, set_call.set)).or_default().push(at);
     }
     let mut groups: Vec<Vec<usize>> =
-        groups.into_values().filter(|group| (2..=MOST_ALIKE).contains(&group.len())).collect();
+        groups.into_values().filter(|group| (2..=MAX_ALIKE).contains(&group.len())).collect();
     if groups.is_empty() {
         return Vec::new();
     }
     groups.sort_unstable();
-    let together = Together::new(look.body);
+    let together = JointExecution::new(context.body);
     let asserted: Vec<bool> =
-        units.iter().map(|unit| is_asserted(look, dependence, unit.instr)).collect();
+        set_calls.iter().map(|set_call| is_asserted(context, dependence, set_call.instr)).collect();
     let mut found = Vec::new();
     for group in &groups {
         for &second in group {
-            let slice = dependence.backwards(look, flow, units[second].instr);
+            let slice = dependence.backwards(context, flow, set_calls[second].instr);
             for &first in group.iter().filter(|&&first| first != second && !asserted[first]) {
-                let (a, b) = (&units[first], &units[second]);
+                let (a, b) = (&set_calls[first], &set_calls[second]);
                 // Round a loop the second call of one round comes before the first of the next.
                 let backwards = dependence.dominates(b.instr, a.instr);
                 if a.instr == b.instr || backwards || !dependence.reaches(a.instr, b.instr) {
@@ -80,10 +80,10 @@ pub fn pairs(
                 }
                 let uses = slice.chain(a.instr).or_else(|| weaker(dependence, a, b));
                 let complements = a.instr < b.instr
-                    && together.always(a.instr, b.instr, look.body)
+                    && together.always(a.instr, b.instr, context.body)
                     && is_whole(sets, a, b);
                 let pair = Pair { first, second, uses, complements };
-                found.extend(prune(look.program, a, b, pair, pruned));
+                found.extend(prune(context.program, a, b, pair, pruned));
             }
         }
     }
@@ -91,13 +91,13 @@ pub fn pairs(
 }
 
 /// Whether a call is part of an `assert`: whatever it says, the program does not act on it.
-fn is_asserted(look: &Look<'_>, dependence: &Dependence<'_>, at: InstrId) -> bool {
+fn is_asserted(context: &MethodContext<'_>, dependence: &Dependence<'_>, at: InstrId) -> bool {
     let asks = |branch: InstrId| {
-        let operands = &look.body.instr(branch).operands;
-        operands.iter().any(|&value| match look.body.value(value) {
-            ValueDef::Instr(at) => match look.body.instr(*at).action {
+        let operands = &context.body.instr(branch).operands;
+        operands.iter().any(|&value| match context.body.value(value) {
+            ValueDef::Instr(at) => match context.body.instr(*at).action {
                 Action::Get(field) => {
-                    look.program.text(look.program.field(field).name) == "$assertionsDisabled"
+                    context.program.text(context.program.field(field).name) == "$assertionsDisabled"
                 }
                 _ => false,
             },
@@ -108,7 +108,7 @@ fn is_asserted(look: &Look<'_>, dependence: &Dependence<'_>, at: InstrId) -> boo
 }
 
 /// Dependence that does not go through values and branches.
-fn weaker(dependence: &Dependence<'_>, a: &Unit, b: &Unit) -> Option<Chain> {
+fn weaker(dependence: &Dependence<'_>, a: &SetCall, b: &SetCall) -> Option<Chain> {
     if dependence.handles(a.instr, b.instr) {
         return Some(vec![(b.instr, Kind::Exception)]);
     }
@@ -118,7 +118,7 @@ fn weaker(dependence: &Dependence<'_>, a: &Unit, b: &Unit) -> Option<Chain> {
 }
 
 /// Whether taking two calls apart can be noticed: one writes, or both read what is written at once.
-fn is_whole(sets: &Sets, a: &Unit, b: &Unit) -> bool {
+fn is_whole(sets: &Sets, a: &SetCall, b: &SetCall) -> bool {
     a.is_write()
         || b.is_write()
         || a.reads.iter().any(|&x| b.reads.iter().any(|&y| sets.are_written_together(x, y)))
@@ -126,15 +126,16 @@ fn is_whole(sets: &Sets, a: &Unit, b: &Unit) -> bool {
 
 fn prune(
     program: &Program,
-    a: &Unit,
-    b: &Unit,
+    a: &SetCall,
+    b: &SetCall,
     mut pair: Pair,
     pruned: &mut Pruned,
 ) -> Option<Pair> {
-    let name = |unit: &Unit| program.text(program.method_ref(unit.called).name);
+    let name = |set_call: &SetCall| program.text(program.method_ref(set_call.called).name);
     let by_values = |chain: &Chain| chain.iter().any(|(_, kind)| *kind == Kind::Data);
     let uses_values = pair.uses.as_ref().is_some_and(by_values);
-    let is_compare = |unit: &Unit| unit.op == Some(Op::Compare) || compares(name(unit));
+    let is_compare =
+        |set_call: &SetCall| set_call.op == Some(Op::Compare) || compares(name(set_call));
     // What failed is read again and tried again.
     let retries = is_compare(a) && !b.is_write();
     if retries || uses_values && is_compare(b) {
@@ -158,12 +159,12 @@ fn prune(
 
 /// Which instructions run together or not at all, if nothing throws.
 #[derive(Debug)]
-struct Together {
+struct JointExecution {
     dominators: Dominators,
     post: Dominators,
 }
 
-impl Together {
+impl JointExecution {
     fn new(body: &Body) -> Self {
         let graph = returning(body);
         let dominators = Dominators::new(&graph, Node(0));

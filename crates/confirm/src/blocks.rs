@@ -10,7 +10,7 @@ use untorn_trace::{Access, Event, EventIdx, LabelId, Op, SiteId, Tables, ThreadI
 
 use crate::ids::{BlockId, Slot};
 use crate::threads::{Open, Threads};
-use crate::values::{Memory, Val};
+use crate::values::{Memory, SymbolicValue};
 use crate::window::Window;
 
 /// A transaction.
@@ -37,7 +37,7 @@ pub struct Touch {
     pub slot: Slot,
     pub at: u32,
     pub writes: bool,
-    pub val: Val,
+    pub val: SymbolicValue,
 }
 
 /// All that the question is about.

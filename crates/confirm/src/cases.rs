@@ -11,7 +11,7 @@
 //! the reader.
 
 use crate::core::Core;
-use crate::exact::Searched;
+use crate::exact::SearchResult;
 use crate::ids::{NeedId, Node};
 use crate::order::Why;
 use crate::rows::{ones, size};
@@ -33,14 +33,14 @@ enum Choice {
 }
 
 /// Looks for a serial order; `known` must be saturated.
-pub fn decide(core: &Core, known: &Saturation, budget: &mut u64) -> Searched {
+pub fn decide(core: &Core, known: &Saturation, budget: &mut u64) -> SearchResult {
     let mut first = Saturation::default();
     first.copy_from(known);
     let mut open = vec![first];
     let mut cases = 0;
     while let Some(mut case) = open.pop() {
         if *budget < COST {
-            return Searched::Spent;
+            return SearchResult::Spent;
         }
         *budget -= COST;
         cases += 1;
@@ -49,7 +49,7 @@ pub fn decide(core: &Core, known: &Saturation, budget: &mut u64) -> Searched {
         }
         let steps = GREEDY + core.nodes() as u64;
         if let Some(order) = serialise(core, &case.order, steps) {
-            return Searched::Found(order);
+            return SearchResult::Found(order);
         }
         match choice(core, &case) {
             Some(Choice::Source(need)) => {
@@ -72,10 +72,10 @@ pub fn decide(core: &Core, known: &Saturation, budget: &mut u64) -> Searched {
                     open.push(case);
                 }
             }
-            None => return Searched::Found(any_order(core, &case)),
+            None => return SearchResult::Found(any_order(core, &case)),
         }
     }
-    Searched::None(cases)
+    SearchResult::None(cases)
 }
 
 /// The open choice with the fewest ways.

@@ -15,7 +15,7 @@ use crate::order::Order;
 use crate::own_read::{Net, Nets};
 use crate::rows::Rows;
 use crate::structure::topological;
-use crate::values::Val;
+use crate::values::SymbolicValue;
 
 /// What a symbol is taken for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,7 +69,7 @@ pub struct Core {
     first_act: Vec<u32>,
     pub slots: Vec<CoreSlot>,
     /// The value of each class.
-    pub values: Vec<Val>,
+    pub values: Vec<SymbolicValue>,
     pub needs: Vec<Need>,
     /// The needs of blocks that also write the variable: those of slot `s` are
     /// `updates[first_update[s]..first_update[s + 1]]`.
@@ -187,7 +187,7 @@ struct Builder<'a> {
     /// The node of each block, or `DROPPED`.
     node_of: Vec<u32>,
     topological: Vec<BlockId>,
-    classes: FxHashMap<(u32, Val), Class>,
+    classes: FxHashMap<(u32, SymbolicValue), Class>,
     core: Core,
 }
 
@@ -237,9 +237,9 @@ impl<'a> Builder<'a> {
         builder
     }
 
-    fn class(&mut self, slot: u32, val: Val) -> Class {
+    fn class(&mut self, slot: u32, val: SymbolicValue) -> Class {
         let wild = self.reading == Reading::Loose && val.known().is_none();
-        let key = if wild { Val::Symbol(u32::MAX) } else { val };
+        let key = if wild { SymbolicValue::Symbol(u32::MAX) } else { val };
         let Core { values, slots, .. } = &mut self.core;
         *self.classes.entry((slot, key)).or_insert_with(|| {
             values.push(val);

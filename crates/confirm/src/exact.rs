@@ -15,7 +15,7 @@ use crate::order::Order;
 use crate::replay::{Choices, Preference, Replay};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Searched {
+pub enum SearchResult {
     Found(Vec<Node>),
     /// There is none; so many states were looked at.
     None(u64),
@@ -23,7 +23,7 @@ pub enum Searched {
 }
 
 /// Looks for a serial order that keeps `order`; each state costs one of `budget`.
-pub fn search(core: &Core, order: &Order, budget: &mut u64) -> Searched {
+pub fn search(core: &Core, order: &Order, budget: &mut u64) -> SearchResult {
     let mut replay = Replay::new(core, order);
     let mut met: FxHashSet<Box<[u32]>> = FxHashSet::default();
     let mut frames: Vec<(usize, Choices)> = Vec::new();
@@ -32,12 +32,12 @@ pub fn search(core: &Core, order: &Order, budget: &mut u64) -> Searched {
     loop {
         replay.run_harmless();
         if replay.is_complete() {
-            return Searched::Found(replay.ran.iter().map(|&(node, _)| node).collect());
+            return SearchResult::Found(replay.ran.iter().map(|&(node, _)| node).collect());
         }
         replay.key(&mut key);
         if !met.contains(key.as_slice()) {
             if *budget == 0 {
-                return Searched::Spent;
+                return SearchResult::Spent;
             }
             *budget -= 1;
             states += 1;
@@ -46,7 +46,7 @@ pub fn search(core: &Core, order: &Order, budget: &mut u64) -> Searched {
         }
         let chain = loop {
             let Some((depth, choices)) = frames.last_mut() else {
-                return Searched::None(states);
+                return SearchResult::None(states);
             };
             if let Some((_, _, chain)) = choices.pop() {
                 replay.back_to(*depth);

@@ -48,7 +48,8 @@ use untorn_trace::{Event, Tables};
 pub use blocks::Block;
 pub use values::Contradiction;
 pub use verdict::{
-    Because, Doubt, Excluded, Forced, NoSource, Party, Point, Reason, SerialOrder, Update, Verdict,
+    Doubt, Excluded, Forced, NoSource, OrderReason, Party, Point, Reason, SerialOrder, Update,
+    Verdict,
 };
 pub use window::Window;
 
@@ -80,12 +81,12 @@ pub struct Options {
     pub method: Method,
     /// More blocks than this that matter are not compared with each other (their order takes a bit
     /// for each pair, twice).
-    pub most_blocks: usize,
+    pub max_blocks: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { budget: 200_000, window: None, method: Method::All, most_blocks: 8_000 }
+        Self { budget: 200_000, window: None, method: Method::All, max_blocks: 8_000 }
     }
 }
 

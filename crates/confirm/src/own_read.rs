@@ -12,7 +12,7 @@ use untorn_trace::Value;
 
 use crate::blocks::{Extract, Touch};
 use crate::ids::{BlockId, Slot};
-use crate::values::Val;
+use crate::values::SymbolicValue;
 
 /// What a block did to a variable: all that another block can notice.
 #[derive(Clone, Copy, Debug)]
@@ -20,9 +20,9 @@ pub struct Net {
     pub block: BlockId,
     pub slot: Slot,
     /// Its first access, if that is a read: value and position.
-    pub ext: Option<(Val, u32)>,
+    pub ext: Option<(SymbolicValue, u32)>,
     /// Its last write.
-    pub fin: Option<(Val, u32)>,
+    pub fin: Option<(SymbolicValue, u32)>,
 }
 
 /// A read that returned something else than the block's own access before it.
@@ -77,7 +77,7 @@ impl Nets {
     fn add(&mut self, group: &[Touch], extract: &Extract) {
         let Touch { block, slot, .. } = group[0];
         let mut net = Net { block, slot, ext: None, fin: None };
-        let mut before: Option<(&Touch, Val)> = None;
+        let mut before: Option<(&Touch, SymbolicValue)> = None;
         for touch in group {
             let val = extract.memory.resolve(touch.val);
             self.symbols |= val.known().is_none();
@@ -92,7 +92,7 @@ impl Nets {
         self.nets.push(net);
     }
 
-    fn differ(&mut self, access: &Touch, had: Val, read: &Touch, got: Val) {
+    fn differ(&mut self, access: &Touch, had: SymbolicValue, read: &Touch, got: SymbolicValue) {
         let (Some(had), Some(got)) = (had.known(), got.known()) else {
             self.doubtful = true;
             return;

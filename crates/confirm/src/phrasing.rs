@@ -3,13 +3,15 @@
 use untorn_trace::{Tables, Value, VarId, show_value};
 
 use crate::blocks::Block;
-use crate::verdict::{Because, Doubt, Excluded, Forced, NoSource, Party, Point, Reason, Update};
+use crate::verdict::{
+    Doubt, Excluded, Forced, NoSource, OrderReason, Party, Point, Reason, Update,
+};
 
 /// Orders shown of a long chain; the reason itself has all.
-const MOST_ORDERS: usize = 12;
+const MAX_ORDERS: usize = 12;
 
 /// Blocks and sources listed in a sentence.
-const MOST_NAMED: usize = 4;
+const MAX_NAMED: usize = 4;
 
 /// One line: what is wrong.
 pub fn headline(reason: &Reason, tables: &Tables) -> String {
@@ -40,7 +42,7 @@ pub fn headline(reason: &Reason, tables: &Tables) -> String {
 
 /// The proof, a sentence each.
 pub fn sentences(reason: &Reason, tables: &Tables) -> Vec<String> {
-    let words = Words { tables };
+    let words = Phrases { tables };
     match reason {
         Reason::OwnRead { block, var, access, wrote, read } => {
             let did = if *wrote { "wrote" } else { "read" };
@@ -110,7 +112,7 @@ fn bare_name(block: &Block, tables: &Tables) -> String {
 }
 
 fn list(names: &[String]) -> String {
-    let shown = names.len().min(MOST_NAMED);
+    let shown = names.len().min(MAX_NAMED);
     let mut parts: Vec<String> = names[..shown].to_vec();
     if shown < names.len() {
         parts.push(format!("{} more", names.len() - shown));
@@ -126,11 +128,11 @@ fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-struct Words<'a> {
+struct Phrases<'a> {
     tables: &'a Tables,
 }
 
-impl Words<'_> {
+impl Phrases<'_> {
     fn value(&self, var: VarId, value: Option<Value>) -> String {
         let kind = self.tables.var_facts(var).values;
         value.map_or_else(|| "an unknown value".to_owned(), |value| show_value(value, kind))
@@ -156,7 +158,7 @@ impl Words<'_> {
         let all = reason.blocks();
         let (x, v) = (self.tables.var_name(no.var), self.value(no.var, no.read.value));
         let reader = self.block(&no.block, &all);
-        let hidden = no.orders.len().saturating_sub(MOST_ORDERS);
+        let hidden = no.orders.len().saturating_sub(MAX_ORDERS);
         let mut out: Vec<String> =
             no.orders[hidden..].iter().map(|order| self.forced(order, &all)).collect();
         match (&no.passing, no.excluded.is_empty()) {
@@ -172,7 +174,7 @@ impl Words<'_> {
                 out.push(format!("{reader} read {x} = {v}, but nobody can have left it there:"));
             }
         }
-        for (party, why) in no.excluded.iter().take(MOST_ORDERS) {
+        for (party, why) in no.excluded.iter().take(MAX_ORDERS) {
             let who = match party {
                 Some(block) => self.block(block, &all),
                 None => format!("the initial {v}"),
@@ -217,7 +219,7 @@ impl Words<'_> {
     fn cycle(&self, orders: &[Forced]) -> Vec<String> {
         let reason = Reason::Cycle(orders.to_vec());
         let all = reason.blocks();
-        let hidden = orders.len().saturating_sub(MOST_ORDERS);
+        let hidden = orders.len().saturating_sub(MAX_ORDERS);
         let mut out: Vec<String> = Vec::new();
         if hidden > 0 {
             out.push(format!("({} not shown.)", count(hidden, "earlier step")));
@@ -233,43 +235,45 @@ impl Words<'_> {
         let read =
             |var: VarId, read: &Point| format!("{} = {}", name(var), self.value(var, read.value));
         match &order.because {
-            Because::Kept => format!("{from} runs before {to}: thread, fork or join order."),
-            Because::Read { var, read: point, .. } if order.from.is_none() => {
+            OrderReason::Kept => format!("{from} runs before {to}: thread, fork or join order."),
+            OrderReason::Read { var, read: point, .. } if order.from.is_none() => {
                 format!(
                     "{to} read {}, the initial value, and nobody else can have left it.",
                     read(*var, point)
                 )
             }
-            Because::Read { var, read: point, .. } => format!(
+            OrderReason::Read { var, read: point, .. } => format!(
                 "{from} runs before {to}, which read {}: nobody else can have left it.",
                 read(*var, point)
             ),
-            Because::NotBetweenEarly { var, reader, read: point } if order.to.is_none() => format!(
-                "{from} wrote {} and cannot run before {}, which read the initial {}.",
-                name(*var),
-                self.block(reader, all),
-                self.value(*var, point.value)
-            ),
-            Because::NotBetweenEarly { var, reader, read: point } => format!(
+            OrderReason::NotBetweenEarly { var, reader, read: point } if order.to.is_none() => {
+                format!(
+                    "{from} wrote {} and cannot run before {}, which read the initial {}.",
+                    name(*var),
+                    self.block(reader, all),
+                    self.value(*var, point.value)
+                )
+            }
+            OrderReason::NotBetweenEarly { var, reader, read: point } => format!(
                 "{from} runs before {to}: it wrote {}, too, and must not come between {to} and {}, \
                  which read {}.",
                 name(*var),
                 self.block(reader, all),
                 read(*var, point)
             ),
-            Because::NotBetweenLate { var, source, read: point } => format!(
+            OrderReason::NotBetweenLate { var, source, read: point } => format!(
                 "{from} runs before {to}: {to} wrote {}, too, and must not come between {} and {from}, \
                  which read {}.",
                 name(*var),
                 self.party(*source, all),
                 read(*var, point)
             ),
-            Because::EverySource { var, read: point } => format!(
+            OrderReason::EverySource { var, read: point } => format!(
                 "{from} runs before {to}: it is or precedes every block that can have left {}, which \
                  {to} read.",
                 read(*var, point)
             ),
-            Because::AfterEverySource { var, read: point } => format!(
+            OrderReason::AfterEverySource { var, read: point } => format!(
                 "{from} runs before {to}: {to} overwrites {}, which {from} read, after every block \
                  that can have left it.",
                 read(*var, point)

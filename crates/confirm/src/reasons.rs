@@ -12,7 +12,7 @@ use crate::order::{Step, Why};
 use crate::own_read::OwnRead;
 use crate::rows::ones;
 use crate::saturation::{Contradiction, Saturation};
-use crate::verdict::{Because, Excluded, Forced, NoSource, Party, Point, Reason, Update};
+use crate::verdict::{Excluded, Forced, NoSource, OrderReason, Party, Point, Reason, Update};
 
 pub fn own_read(extract: &Extract, torn: &OwnRead) -> Reason {
     Reason::OwnRead {
@@ -36,7 +36,7 @@ pub fn reason(
     known: &Saturation,
     contradiction: &Contradiction,
 ) -> Reason {
-    let teller = Teller { extract, core, known };
+    let teller = Explainer { extract, core, known };
     match contradiction {
         Contradiction::NoSource(id) => teller.no_source(*id),
         Contradiction::LostUpdate(lost) => teller.lost_update(lost),
@@ -48,13 +48,13 @@ fn event(at: u32) -> EventIdx {
     EventIdx(u64::from(at))
 }
 
-struct Teller<'a> {
+struct Explainer<'a> {
     extract: &'a Extract,
     core: &'a Core,
     known: &'a Saturation,
 }
 
-impl Teller<'_> {
+impl Explainer<'_> {
     fn party(&self, node: Node) -> Party {
         (node != Node::START).then(|| self.block(node))
     }
@@ -88,7 +88,7 @@ impl Teller<'_> {
             ones(&between).next().map(Node::new)
         };
         let until = order.log.len();
-        let mut told = Told { forced: Vec::new(), steps: vec![false; until] };
+        let mut told = ReportedOrders { forced: Vec::new(), steps: vec![false; until] };
         let mut excluded = Vec::new();
         for source in ones(self.core.sources.row(need.class.index())).map(Node::new) {
             if source == need.node {
@@ -142,7 +142,8 @@ impl Teller<'_> {
     }
 
     fn cycle(&self, last: Step) -> Reason {
-        let mut told = Told { forced: Vec::new(), steps: vec![false; self.known.order.log.len()] };
+        let mut told =
+            ReportedOrders { forced: Vec::new(), steps: vec![false; self.known.order.log.len()] };
         let until = self.known.order.log.len();
         self.premise(&last, until, &mut told);
         self.path(last.to, last.from, until, &mut told);
@@ -151,12 +152,12 @@ impl Teller<'_> {
     }
 
     /// Tells why `from` precedes `to`, by what was known when `until` steps had been made.
-    fn path(&self, from: Node, to: Node, until: usize, told: &mut Told) {
+    fn path(&self, from: Node, to: Node, until: usize, told: &mut ReportedOrders) {
         for hop in self.hops(from, to, until) {
             match hop {
                 Hop::Kept(from, to) => {
                     let (from, to) = (self.party(from), self.party(to));
-                    let kept = Forced { from, to, because: Because::Kept };
+                    let kept = Forced { from, to, because: OrderReason::Kept };
                     // That initial values come first goes without saying.
                     if from.is_some() && to.is_some() && !told.forced.contains(&kept) {
                         told.forced.push(kept);
@@ -174,7 +175,7 @@ impl Teller<'_> {
     }
 
     /// Tells the order that a step rests on.
-    fn premise(&self, step: &Step, until: usize, told: &mut Told) {
+    fn premise(&self, step: &Step, until: usize, told: &mut ReportedOrders) {
         match step.why {
             Why::NotBetweenEarly(id) => {
                 self.path(step.from, self.core.need(id).node, until, told);
@@ -191,7 +192,7 @@ impl Teller<'_> {
     }
 
     /// Tells that a read has only one source, if that was not told as a step.
-    fn told_source(&self, id: NeedId, source: Node, told: &mut Told) {
+    fn told_source(&self, id: NeedId, source: Node, told: &mut ReportedOrders) {
         let step = Step { from: source, to: self.core.need(id).node, why: Why::OnlySource(id) };
         let forced = self.forced(&step);
         if !told.forced.contains(&forced) {
@@ -243,23 +244,23 @@ impl Teller<'_> {
         let because = match step.why {
             Why::OnlySource(_) => {
                 let write = self.write(step.from, need.slot);
-                Because::Read { var, write: (step.from != Node::START).then_some(write), read }
+                OrderReason::Read { var, write: (step.from != Node::START).then_some(write), read }
             }
             Why::NotBetweenEarly(_) => {
-                Because::NotBetweenEarly { var, reader: self.block(need.node), read }
+                OrderReason::NotBetweenEarly { var, reader: self.block(need.node), read }
             }
             Why::NotBetweenLate(_, source) => {
-                Because::NotBetweenLate { var, source: self.party(source), read }
+                OrderReason::NotBetweenLate { var, source: self.party(source), read }
             }
-            Why::EverySource(_) => Because::EverySource { var, read },
-            Why::AfterEverySource(_) => Because::AfterEverySource { var, read },
+            Why::EverySource(_) => OrderReason::EverySource { var, read },
+            Why::AfterEverySource(_) => OrderReason::AfterEverySource { var, read },
         };
         Forced { from: self.party(step.from), to: self.party(step.to), because }
     }
 }
 
 /// What was told so far.
-struct Told {
+struct ReportedOrders {
     forced: Vec<Forced>,
     /// Which steps of the log are in it.
     steps: Vec<bool>,

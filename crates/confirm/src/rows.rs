@@ -13,7 +13,7 @@ impl Rows {
         Self { words, bits: vec![0; words * count] }
     }
 
-    /// Words of a row.
+    /// 64-bit words of a row.
     #[inline]
     pub fn words(&self) -> usize {
         self.words

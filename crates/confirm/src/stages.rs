@@ -4,14 +4,14 @@ use untorn_trace::{Event, Tables};
 
 use crate::blocks::Extract;
 use crate::core::{Core, Reading, relevant};
-use crate::exact::{self, Searched};
+use crate::exact::{self, SearchResult};
 use crate::ids::{BlockId, Node, Slot};
 use crate::order::Order;
 use crate::own_read::Nets;
 use crate::reduce::Tangle;
 use crate::saturation::{self, Probed, Saturation, probe};
 use crate::structure::complete;
-use crate::values::{Contradiction, Val};
+use crate::values::{Contradiction, SymbolicValue};
 use crate::verdict::{Doubt, SerialOrder, Verdict};
 use crate::{Confirmation, Facts, Method, Options, Stage, cases, printed, reasons, serialiser};
 
@@ -111,7 +111,7 @@ impl<'a> Stages<'a> {
                 return found;
             }
         }
-        if facts.relevant > self.options.most_blocks {
+        if facts.relevant > self.options.max_blocks {
             return self.undecided(Doubt::TooLarge { blocks: facts.relevant });
         }
         match method {
@@ -140,7 +140,7 @@ impl<'a> Stages<'a> {
         }
         let memory = &self.extract.memory;
         let initial = memory.variables.iter().map(|variable| memory.resolve(variable.initial));
-        let mut now: Vec<Val> = initial.collect();
+        let mut now: Vec<SymbolicValue> = initial.collect();
         let mut first = vec![u32::MAX; self.extract.blocks.len()];
         for (i, net) in self.nets.nets.iter().enumerate().rev() {
             first[net.block.index()] = i as u32;
@@ -178,7 +178,7 @@ impl<'a> Stages<'a> {
     fn refute_part(&self, counts: &[bool], part: impl Fn(Slot) -> bool) -> Option<Decision> {
         let both: Vec<bool> =
             counts.iter().enumerate().map(|(i, &counts)| counts && part(Slot::new(i))).collect();
-        if self.relevance(&both).0 > self.options.most_blocks {
+        if self.relevance(&both).0 > self.options.max_blocks {
             return None;
         }
         let core = Core::new(&self.extract, &self.nets, self.loose(), |slot| both[slot.index()]);
@@ -221,19 +221,21 @@ impl<'a> Stages<'a> {
         if self.may_be_atomic() {
             let core = self.core(Reading::Strict, guess);
             match exact::search(&core, &core.order, &mut budget) {
-                Searched::Found(nodes) => return self.atomic_nodes(&core, &nodes, Stage::Exact),
-                Searched::None(states) if !self.nets.symbols => {
+                SearchResult::Found(nodes) => {
+                    return self.atomic_nodes(&core, &nodes, Stage::Exact);
+                }
+                SearchResult::None(states) if !self.nets.symbols => {
                     return self.exhausted(&core, states);
                 }
-                Searched::None(_) => {}
-                Searched::Spent => return spent(),
+                SearchResult::None(_) => {}
+                SearchResult::Spent => return spent(),
             }
         }
         let core = self.core(self.loose(), guess);
         match exact::search(&core, &core.order, &mut budget) {
-            Searched::Found(_) => self.undecided(Doubt::UnknownValues),
-            Searched::None(states) => self.exhausted(&core, states),
-            Searched::Spent => spent(),
+            SearchResult::Found(_) => self.undecided(Doubt::UnknownValues),
+            SearchResult::None(states) => self.exhausted(&core, states),
+            SearchResult::Spent => spent(),
         }
     }
 
@@ -279,9 +281,9 @@ impl<'a> Stages<'a> {
             }
         }
         match cases::decide(&core, &known, &mut budget) {
-            Searched::Found(_) => self.undecided(Doubt::UnknownValues),
-            Searched::None(states) => self.exhausted(&core, states),
-            Searched::Spent => self.undecided(Doubt::Budget { spent: self.options.budget }),
+            SearchResult::Found(_) => self.undecided(Doubt::UnknownValues),
+            SearchResult::None(states) => self.exhausted(&core, states),
+            SearchResult::Spent => self.undecided(Doubt::Budget { spent: self.options.budget }),
         }
     }
 
@@ -293,10 +295,10 @@ impl<'a> Stages<'a> {
     /// open (`decides`).
     fn cases(&self, core: &Core, known: &Saturation, budget: &mut u64, decides: bool) -> Decision {
         match cases::decide(core, known, budget) {
-            Searched::Found(nodes) => self.atomic_nodes(core, &nodes, Stage::Exact),
-            Searched::None(states) if decides => self.exhausted(core, states),
-            Searched::None(_) => (Verdict::Undecided(Doubt::Method), Stage::Nobody),
-            Searched::Spent => self.undecided(Doubt::Budget { spent: self.options.budget }),
+            SearchResult::Found(nodes) => self.atomic_nodes(core, &nodes, Stage::Exact),
+            SearchResult::None(states) if decides => self.exhausted(core, states),
+            SearchResult::None(_) => (Verdict::Undecided(Doubt::Method), Stage::Nobody),
+            SearchResult::Spent => self.undecided(Doubt::Budget { spent: self.options.budget }),
         }
     }
 
@@ -307,9 +309,9 @@ impl<'a> Stages<'a> {
         let found = exact::search(core, order, &mut few);
         *budget += few;
         match found {
-            Searched::Found(nodes) => Some(self.atomic_nodes(core, &nodes, Stage::Exact)),
+            SearchResult::Found(nodes) => Some(self.atomic_nodes(core, &nodes, Stage::Exact)),
             // Probing may find a better reason.
-            Searched::None(_) | Searched::Spent => None,
+            SearchResult::None(_) | SearchResult::Spent => None,
         }
     }
 

@@ -15,12 +15,12 @@ use crate::ids::Slot;
 
 /// A value, or a symbol for one that nobody recorded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Val {
+pub enum SymbolicValue {
     Known(Value),
     Symbol(u32),
 }
 
-impl Val {
+impl SymbolicValue {
     /// The value, if it is known.
     #[inline]
     pub fn known(self) -> Option<Value> {
@@ -37,9 +37,9 @@ pub struct Variable {
     pub var: VarId,
     /// The value at the start of the trace or window. May be a resolved symbol: see
     /// [`Memory::resolve`].
-    pub initial: Val,
+    pub initial: SymbolicValue,
     /// The value now, while the trace is read.
-    now: Val,
+    now: SymbolicValue,
     /// The last write, while the trace is read.
     last_write: Option<EventIdx>,
     /// The thread of the first access in the window, and whether others followed.
@@ -89,13 +89,13 @@ impl Memory {
         slot
     }
 
-    fn value_or_symbol(&mut self, value: Option<Value>) -> Val {
+    fn value_or_symbol(&mut self, value: Option<Value>) -> SymbolicValue {
         value.map_or_else(
             || {
                 self.symbols.push(None);
-                Val::Symbol(self.symbols.len() as u32 - 1)
+                SymbolicValue::Symbol(self.symbols.len() as u32 - 1)
             },
-            Val::Known,
+            SymbolicValue::Known,
         )
     }
 
@@ -115,7 +115,7 @@ impl Memory {
 
     /// A write; its value.
     #[inline]
-    pub fn write(&mut self, slot: Slot, value: Option<Value>, at: EventIdx) -> Val {
+    pub fn write(&mut self, slot: Slot, value: Option<Value>, at: EventIdx) -> SymbolicValue {
         let val = self.value_or_symbol(value);
         let variable = &mut self.variables[slot.index()];
         variable.now = val;
@@ -125,17 +125,17 @@ impl Memory {
 
     /// A read; its value.
     #[inline]
-    pub fn read(&mut self, slot: Slot, value: Option<Value>, at: EventIdx) -> Val {
+    pub fn read(&mut self, slot: Slot, value: Option<Value>, at: EventIdx) -> SymbolicValue {
         let variable = &mut self.variables[slot.index()];
         let Some(value) = value else { return variable.now };
         match variable.now {
-            Val::Symbol(symbol) if self.symbols[symbol as usize].is_none() => {
+            SymbolicValue::Symbol(symbol) if self.symbols[symbol as usize].is_none() => {
                 self.symbols[symbol as usize] = Some(value);
             }
             now => {
                 let known = match now {
-                    Val::Known(known) => Some(known),
-                    Val::Symbol(symbol) => self.symbols[symbol as usize],
+                    SymbolicValue::Known(known) => Some(known),
+                    SymbolicValue::Symbol(symbol) => self.symbols[symbol as usize],
                 };
                 if known != Some(value) {
                     let Variable { var, last_write: write, .. } = *variable;
@@ -144,15 +144,17 @@ impl Memory {
                 }
             }
         }
-        variable.now = Val::Known(value);
+        variable.now = SymbolicValue::Known(value);
         variable.now
     }
 
     /// The value with all that the trace told about it. Call it when the whole trace was read.
     #[inline]
-    pub fn resolve(&self, val: Val) -> Val {
+    pub fn resolve(&self, val: SymbolicValue) -> SymbolicValue {
         match val {
-            Val::Symbol(symbol) => self.symbols[symbol as usize].map_or(val, Val::Known),
+            SymbolicValue::Symbol(symbol) => {
+                self.symbols[symbol as usize].map_or(val, SymbolicValue::Known)
+            }
             known => known,
         }
     }

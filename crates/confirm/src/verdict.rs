@@ -85,11 +85,11 @@ pub struct Update {
 pub struct Forced {
     pub from: Party,
     pub to: Party,
-    pub because: Because,
+    pub because: OrderReason,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Because {
+pub enum OrderReason {
     /// The order of a thread, or of fork and join; or because initial values come first.
     Kept,
     /// `to` read what `from` left, as nobody else can have given it.
@@ -209,7 +209,7 @@ impl Reason {
     }
 }
 
-impl Because {
+impl OrderReason {
     fn var(&self) -> Option<VarId> {
         match *self {
             Self::Kept => None,

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use untorn_predict::candidates::{self, Candidate, Limits, Objects, PairCandidate, Sources, Spot};
+use untorn_predict::candidates::{
+    self, Candidate, Limits, Objects, PairCandidate, ProgramPoint, Sources,
+};
 use untorn_predict::{At, BlockId, Deadline, Facts, Goal, History, Origin};
 use untorn_trace::formats::open::{Input, OpenOptions, open};
 use untorn_trace::{BATCH, Event, LabelId, Op, SiteId, Tables, VarId, VarRole};
@@ -172,8 +174,8 @@ impl Run {
         let unsearched = Unsearched {
             runs: 0,
             variables: found.unseen_vars,
-            accesses: found.untried_pairs.unseen,
-            combinations: found.left_out + found.untried_pairs.left_out,
+            accesses: found.skipped_pairs.unseen,
+            combinations: found.left_out + found.skipped_pairs.left_out,
         };
         let ones = found.candidates.into_iter().filter_map(|one| self.one(one));
         let twos = found.pairs.into_iter().filter_map(|pair| self.two(pair));
@@ -231,25 +233,25 @@ impl Run {
     /// What a candidate is called in every run; `None` if its places are not known.
     fn key(
         &self,
-        spots: &[Spot],
+        spots: &[ProgramPoint],
         shape: Shape,
         origin: Origin,
         block: BlockId,
         vars: &[VarId],
     ) -> Option<Key> {
-        let place = |spot: &Spot| match spot {
-            Spot::Site(site) => places::key(&self.tables, *site),
-            Spot::Unknown { .. } => None,
+        let place = |spot: &ProgramPoint| match spot {
+            ProgramPoint::Site(site) => places::key(&self.tables, *site),
+            ProgramPoint::Unknown { .. } => None,
         };
         let mut fields: Vec<String> =
             vars.iter().map(|&var| self.tables.member_name(var)).collect();
         fields.dedup();
         let roles: Vec<VarRole> = vars.iter().map(|&var| self.tables.var_facts(var).role).collect();
-        let is_library = |spot: &Spot| match spot {
-            Spot::Site(site) => {
+        let is_library = |spot: &ProgramPoint| match spot {
+            ProgramPoint::Site(site) => {
                 self.tables.sites.get(*site).is_some_and(|site| site.facts.is_library)
             }
-            Spot::Unknown { .. } => false,
+            ProgramPoint::Unknown { .. } => false,
         };
         Some(Key {
             method: self.method_of(self.history.block(block).label),
@@ -268,12 +270,12 @@ impl Run {
 
     /// Whether the block of a candidate is nothing but the body of a thread or of a task, which nobody means to be
     /// atomic as a whole. One statement of it may still be: `count++`.
-    fn is_body(&self, spots: &[Spot], origin: Origin, block: BlockId) -> bool {
+    fn is_body(&self, spots: &[ProgramPoint], origin: Origin, block: BlockId) -> bool {
         if origin == Origin::Declared || self.history.block(block).outer.is_some() {
             return false;
         }
-        let line = |spot: Option<&Spot>| match spot {
-            Some(Spot::Site(site)) => self.tables.site_text(*site),
+        let line = |spot: Option<&ProgramPoint>| match spot {
+            Some(ProgramPoint::Site(site)) => self.tables.site_text(*site),
             _ => String::new(),
         };
         let label = self.history.block(block).label;

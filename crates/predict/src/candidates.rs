@@ -1,11 +1,11 @@
-//! Candidates: what might be torn, as three places in the program, with events to try it on.
+//! Candidates: possible atomicity violations, as three points of the program, with events to try them on.
 //!
 //! After AVIO (Lu, Tucek, Qin, Zhou, *AVIO: detecting atomicity violations via access interleaving
 //! invariants*, ASPLOS 2006), McPatom and PENELOPE: two accesses of a block and one of another thread
 //! to the same variable that no serial order explains.
 //!
 //! What we changed.
-//! * Only pairs that tell something new. If another access of the block lies between the two, a write
+//! * Only pairs that add information. If another access of the block lies between the two, a write
 //!   in between tears one of the two shorter pairs as well, whatever it is; so for writes of other
 //!   threads only *neighbouring* accesses matter, and for reads only neighbouring writes. The number
 //!   of pairs is linear in the number of accesses.
@@ -17,11 +17,11 @@
 //!   one that contains both accesses, if no declared block and no critical section does. Two accesses
 //!   that merely follow each other in a loop do not count: see [`pairs`].
 //! * Of a check and an act in one method, the run may show both in one thread and the check alone in
-//!   another, because the first one had acted by then: see [`turns`].
+//!   another, because the first one had acted by then: see [`untaken_branch`].
 //! * Two fields of an object that are accessed together are a candidate, too: see [`fields`].
 //!
 //! Promise: every unserializable triple of the history (declared blocks) that is not redundant in the
-//! above sense belongs to a candidate, unless [`Found`] counts it as left out. A candidate whose
+//! above sense belongs to a candidate, unless [`Candidates`] counts it as left out. A candidate whose
 //! instances are all ordered or guarded is dropped and counted, too.
 
 mod blocks;
@@ -31,7 +31,7 @@ mod forward;
 mod groups;
 mod pairs;
 mod spread;
-mod turns;
+mod untaken_branch;
 
 use untorn_trace::{LabelId, SiteId, ThreadId, VarId};
 
@@ -42,13 +42,13 @@ use crate::history::{At, BlockId, History, Origin};
 
 use blocks::Blocks;
 use combine::Combiner;
-pub use fields::{Objects, PairCandidate, Untried};
+pub use fields::{Objects, PairCandidate, SkippedCandidates};
 
-/// A place of the program as far as the trace tells.
+/// A point of the program, as exactly as the trace gives it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Spot {
+pub enum ProgramPoint {
     Site(SiteId),
-    /// The trace has no places: a thread, the innermost block around, a variable.
+    /// The trace has no source positions: a thread, its innermost block, a variable.
     Unknown {
         thread: ThreadId,
         label: LabelId,
@@ -56,7 +56,7 @@ pub enum Spot {
     },
 }
 
-impl Spot {
+impl ProgramPoint {
     fn of(history: &History, at: At, var: VarId) -> Self {
         let event = history.event(at);
         if event.site != SiteId::NONE {
@@ -67,18 +67,18 @@ impl Spot {
     }
 }
 
-/// Three places of the program that might be torn.
+/// Three points of the program whose interleaving may violate atomicity.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Candidate {
     /// The first and third of one block, the second of another thread.
-    pub spots: [Spot; 3],
+    pub spots: [ProgramPoint; 3],
     pub pattern: Pattern,
     pub origin: Origin,
     /// The block of the first of its instances.
     pub block: BlockId,
     pub var: VarId,
-    /// Whether the torn block did both of its accesses in this run. If not, see [`turns`]: then goals
-    /// lead to where its thread may turn, and `spots` say what it would do there.
+    /// Whether the interrupted block made both of its accesses in this run. If not, see [`untaken_branch`]: then goals
+    /// lead to where its thread may take the other branch, and `spots` say what it would do there.
     pub is_seen: bool,
     /// How many triples of events match it, in whatever order they happened.
     pub instances: u64,
@@ -105,7 +105,7 @@ pub struct Limits {
     pub goals: usize,
     /// Candidates of two variables.
     pub pairs: usize,
-    /// What is not looked at by then is left out, and counted.
+    /// What is not examined by then is left out, and counted.
     pub deadline: Deadline,
 }
 
@@ -116,9 +116,9 @@ impl Default for Limits {
     }
 }
 
-/// What was found, and what was left out.
+/// The candidates of a history, and how many were left out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Found {
+pub struct Candidates {
     /// Declared blocks first; then, of the inferred ones, lost updates; then in order of time. What was not
     /// seen comes behind what was.
     pub candidates: Vec<Candidate>,
@@ -132,16 +132,21 @@ pub struct Found {
     pub unseen_vars: u64,
     /// Candidates of two variables; declared blocks first, then in order of time.
     pub pairs: Vec<PairCandidate>,
-    pub untried_pairs: Untried,
+    pub skipped_pairs: SkippedCandidates,
 }
 
 /// Finds the candidates of a history, of one variable each.
-pub fn find(facts: &Facts<'_>, sources: Sources, limits: Limits) -> Found {
+pub fn find(facts: &Facts<'_>, sources: Sources, limits: Limits) -> Candidates {
     find_in(facts, sources, limits, &Objects::default())
 }
 
 /// Finds the candidates of a history, those of two variables of one object as well.
-pub fn find_in(facts: &Facts<'_>, sources: Sources, limits: Limits, objects: &Objects) -> Found {
+pub fn find_in(
+    facts: &Facts<'_>,
+    sources: Sources,
+    limits: Limits,
+    objects: &Objects,
+) -> Candidates {
     let blocks = Blocks::new(facts.history);
     let mut combiner = Combiner::new(facts, limits);
     let mut unseen_vars = 0;
@@ -156,8 +161,8 @@ pub fn find_in(facts: &Facts<'_>, sources: Sources, limits: Limits, objects: &Ob
         };
         unseen_vars += u64::from(!is_seen);
     }
-    let (pairs, untried_pairs) = fields::find(facts, &blocks, sources, limits, objects);
-    Found { pairs, untried_pairs, unseen_vars, ..combiner.finish() }
+    let (pairs, skipped_pairs) = fields::find(facts, &blocks, sources, limits, objects);
+    Candidates { pairs, skipped_pairs, unseen_vars, ..combiner.finish() }
 }
 
 /// Whether two threads access the variable, and one writes.

@@ -33,7 +33,7 @@ use crate::plan::{Answer, Engine, Plan, Strength, Why};
 use tail::Tail;
 
 /// Ways to start that are tried for one goal.
-const MOST_STARTS: usize = 12;
+const MAX_STARTS: usize = 12;
 
 /// A plan, not written down yet: what of each thread runs in the order of the history, and what
 /// follows.
@@ -215,7 +215,7 @@ impl Starts {
                 }
             }
             longer.sort_by_key(|(rank, _)| *rank);
-            longer.truncate(MOST_STARTS);
+            longer.truncate(MAX_STARTS);
             all = longer;
         }
         all.into_iter().map(|(_, start)| start).collect()

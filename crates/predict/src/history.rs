@@ -117,7 +117,7 @@ pub struct History {
 const NO_SECTION: u32 = u32::MAX;
 
 /// Stretches that may be open at once; further back nobody looks.
-const MOST_STRETCHES: usize = 64;
+const MAX_STRETCHES: usize = 64;
 
 impl History {
     #[inline]
@@ -260,7 +260,7 @@ impl History {
     /// Whether two events of a thread are in one such stretch.
     pub fn is_composed(&self, first: At, second: At) -> bool {
         let begun = self.compositions.partition_point(|&[begin, _]| begin <= first);
-        let recent = self.compositions[..begun].iter().rev().take(MOST_STRETCHES);
+        let recent = self.compositions[..begun].iter().rev().take(MAX_STRETCHES);
         let thread = self.event(first).thread;
         recent.into_iter().any(|&[begin, end]| second <= end && self.event(begin).thread == thread)
     }

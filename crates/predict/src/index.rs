@@ -22,7 +22,7 @@ pub(crate) type Cut = Vec<u32>;
 
 /// What a read asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Wanted {
+pub(crate) enum ReadConstraint {
     /// This write or, as in the history, none before it.
     Source(ReadFrom),
     /// Any write of this value.
@@ -38,7 +38,7 @@ pub(crate) struct Index<'a> {
     /// What an event needs in every plan; `None` if that is the same.
     must: Option<Clocks>,
     /// By thread: after how many of its events it holds what; the last entry not after a place counts.
-    held: Vec<Vec<Held>>,
+    held: Vec<Vec<LockInterval>>,
     /// The sections of all `held`, one list after the other.
     held_sections: Vec<u32>,
     /// Sections by lock and side (`2 * lock + shared`), as indices into the history's.
@@ -52,7 +52,7 @@ pub(crate) struct Index<'a> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct LockInterval {
     from: u32,
     start: u32,
     end: u32,
@@ -93,16 +93,16 @@ impl<'a> Index<'a> {
     }
 
     /// What a read must see, unless it is exempt. `None`: it may see anything.
-    pub(crate) fn wanted(&self, read: At) -> Option<Wanted> {
+    pub(crate) fn wanted(&self, read: At) -> Option<ReadConstraint> {
         let event = self.history.event(read);
         let Op::Read { var, .. } = event.op else { return None };
         let source = self.history.read_from(read);
         match self.strength {
             Strength::Lock | Strength::Filtered => None,
-            Strength::Under => Some(Wanted::Source(source)),
+            Strength::Under => Some(ReadConstraint::Source(source)),
             Strength::Precise => match (event.value(), self.value_of(var, source)) {
-                (Some(value), Some(_)) => Some(Wanted::Value(value)),
-                _ => Some(Wanted::Source(source)),
+                (Some(value), Some(_)) => Some(ReadConstraint::Value(value)),
+                _ => Some(ReadConstraint::Source(source)),
             },
         }
     }
@@ -115,10 +115,10 @@ impl<'a> Index<'a> {
     }
 
     /// Whether a source is what a read asks for.
-    pub(crate) fn satisfies(&self, wanted: Wanted, var: VarId, source: ReadFrom) -> bool {
+    pub(crate) fn satisfies(&self, wanted: ReadConstraint, var: VarId, source: ReadFrom) -> bool {
         match wanted {
-            Wanted::Source(asked) => asked == source,
-            Wanted::Value(value) => self.value_of(var, source) == Some(value),
+            ReadConstraint::Source(asked) => asked == source,
+            ReadConstraint::Value(value) => self.value_of(var, source) == Some(value),
         }
     }
 
@@ -126,8 +126,8 @@ impl<'a> Index<'a> {
     fn is_certain(&self, read: At) -> bool {
         let Op::Read { var, .. } = self.history.event(read).op else { return false };
         match self.wanted(read) {
-            Some(Wanted::Source(_)) => true,
-            Some(Wanted::Value(value)) => {
+            Some(ReadConstraint::Source(_)) => true,
+            Some(ReadConstraint::Value(value)) => {
                 let source = self.history.read_from(read);
                 let mut sources: usize =
                     self.writes_alike(var, value).map(|(_, list)| list.len()).sum();
@@ -214,7 +214,7 @@ impl<'a> Index<'a> {
             let start = self.held_sections.len() as u32;
             self.held_sections.extend_from_slice(&open[thread]);
             let end = self.held_sections.len() as u32;
-            self.held[thread].push(Held { from: self.history.nth(at) + 1, start, end });
+            self.held[thread].push(LockInterval { from: self.history.nth(at) + 1, start, end });
         }
     }
 

@@ -86,15 +86,15 @@ impl Engine for Planner<'_> {
         let Some(zone) = self.zone(goal) else { return Answer::Undecided(Why::Budget) };
         let task = Task::new(&self.index, goal, &zone);
         match Search::new(&task, self.budget.states).run() {
-            Ended::Plan(actions) => {
+            SearchEnd::Plan(actions) => {
                 let tail = self.steps(goal, &task, &zone, &actions);
                 let plan = Outline::new(zone.base, tail).plan(self.index.history);
                 debug_assert!(is_plan_in(&self.index, goal, &plan), "{goal:?}: {plan:?}");
                 Answer::Feasible(plan)
             }
-            Ended::Exhausted if zone.is_whole => Answer::Infeasible,
-            Ended::Exhausted => Answer::Undecided(Why::Incomplete),
-            Ended::Budget => Answer::Undecided(Why::Budget),
+            SearchEnd::Exhausted if zone.is_whole => Answer::Infeasible,
+            SearchEnd::Exhausted => Answer::Undecided(Why::Incomplete),
+            SearchEnd::Budget => Answer::Undecided(Why::Budget),
         }
     }
 }
@@ -106,7 +106,7 @@ fn has(state: &State, fact: u32) -> bool {
     state[fact as usize / 64] >> (fact % 64) & 1 == 1
 }
 
-enum Ended {
+enum SearchEnd {
     Plan(Vec<u32>),
     Exhausted,
     Budget,
@@ -123,14 +123,14 @@ impl<'t> Search<'t> {
         Self { task, relaxed: Relaxed::new(task), left: states }
     }
 
-    fn run(mut self) -> Ended {
-        let Some(goal) = self.task.goal else { return Ended::Exhausted };
+    fn run(mut self) -> SearchEnd {
+        let Some(goal) = self.task.goal else { return SearchEnd::Exhausted };
         let mut start: State = vec![0; self.task.facts.len().div_ceil(64).max(1)].into();
         for &fact in &self.task.start {
             start[fact as usize / 64] |= 1 << (fact % 64);
         }
         match self.climb(start.clone(), goal) {
-            Some(plan) => Ended::Plan(plan),
+            Some(plan) => SearchEnd::Plan(plan),
             None => self.best_first(start, goal),
         }
     }
@@ -187,9 +187,9 @@ impl<'t> Search<'t> {
     }
 
     /// Complete: every state that is no dead end is reached, the promising ones first.
-    fn best_first(&mut self, start: State, goal: u32) -> Ended {
+    fn best_first(&mut self, start: State, goal: u32) -> SearchEnd {
         let Some((distance, _)) = self.relaxed.distance(&start, goal) else {
-            return Ended::Exhausted;
+            return SearchEnd::Exhausted;
         };
         let mut states: Vec<(State, Option<(usize, u32)>)> = vec![(start.clone(), None)];
         let mut seen = FxHashMap::from_iter([(start, ())]);
@@ -197,7 +197,7 @@ impl<'t> Search<'t> {
         while let Some(Reverse((_, number))) = queue.pop() {
             let state = states[number].0.clone();
             if has(&state, goal) {
-                return Ended::Plan(way_to(&states, number));
+                return SearchEnd::Plan(way_to(&states, number));
             }
             for action in 0..self.task.actions.len() as u32 {
                 if !self.task.actions[action as usize].needs.iter().all(|&f| has(&state, f)) {
@@ -207,7 +207,7 @@ impl<'t> Search<'t> {
                 if seen.insert(next.clone(), ()).is_some() {
                     continue;
                 }
-                let Some(left) = self.left.checked_sub(1) else { return Ended::Budget };
+                let Some(left) = self.left.checked_sub(1) else { return SearchEnd::Budget };
                 self.left = left;
                 if let Some((distance, _)) = self.relaxed.distance(&next, goal) {
                     queue.push(Reverse((distance, states.len())));
@@ -215,7 +215,7 @@ impl<'t> Search<'t> {
                 }
             }
         }
-        Ended::Exhausted
+        SearchEnd::Exhausted
     }
 }
 

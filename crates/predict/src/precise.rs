@@ -8,7 +8,7 @@ use crate::goal::Goal;
 use crate::history::History;
 use crate::plan::{Answer, Engine, Strength, Why};
 use crate::replay::is_plan_in;
-use crate::sat::{self, Budget, Found};
+use crate::sat::{self, Budget, SatAnswer};
 
 /// How many goals were decided, how, and by whom.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -74,15 +74,15 @@ impl<'a> Precise<'a> {
 
     fn solve(&mut self, goal: &Goal) -> Decision {
         match sat::decide(self.closure.index(), &self.budget, goal) {
-            Found::Plan(outline) => {
+            SatAnswer::Plan(outline) => {
                 self.counts.feasible_by_solver += 1;
                 Decision::Feasible(outline)
             }
-            Found::Proof => {
+            SatAnswer::Proof => {
                 self.counts.infeasible_by_solver += 1;
                 Decision::Infeasible
             }
-            Found::Nothing(why) => {
+            SatAnswer::Nothing(why) => {
                 self.counts.undecided += 1;
                 Decision::Undecided(why)
             }

@@ -39,10 +39,10 @@ use refute::Refutation;
 
 /// With more nodes a formula takes too long. Many threads get there before their windows are long enough to help, and so
 /// does a goal whose events are far apart.
-const MOST_NODES: usize = 1500;
+const MAX_NODES: usize = 1500;
 
 /// Clauses of one formula. A read that many writes could satisfy, and many others spoil, has one for each two of them.
-const MOST_CLAUSES: u64 = 3_000_000;
+const MAX_CLAUSES: u64 = 3_000_000;
 
 /// How much work one goal is worth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,56 +82,56 @@ impl<'a> Sat<'a> {
 impl Engine for Sat<'_> {
     fn decide(&mut self, goal: &Goal) -> Answer {
         match decide(&self.index, &self.budget, goal) {
-            Found::Plan(outline) => {
+            SatAnswer::Plan(outline) => {
                 let plan = outline.plan(self.index.history);
                 debug_assert!(is_plan_in(&self.index, goal, &plan), "{goal:?}: {plan:?}");
                 Answer::Feasible(plan)
             }
-            Found::Proof => Answer::Infeasible,
-            Found::Nothing(why) => Answer::Undecided(why),
+            SatAnswer::Proof => Answer::Infeasible,
+            SatAnswer::Nothing(why) => Answer::Undecided(why),
         }
     }
 }
 
 /// What the solver found out.
-pub(crate) enum Found {
+pub(crate) enum SatAnswer {
     Plan(Outline),
     Proof,
     Nothing(Why),
 }
 
-pub(crate) fn decide(index: &Index<'_>, budget: &Budget, goal: &Goal) -> Found {
+pub(crate) fn decide(index: &Index<'_>, budget: &Budget, goal: &Goal) -> SatAnswer {
     if goal.events.is_empty() {
-        return Found::Proof;
+        return SatAnswer::Proof;
     }
     if let Some(zone) = Zone::whole(index, goal, budget.whole) {
         let solved = Encoding::new(index, goal, &zone, budget).map(Encoding::solve);
         return match solved {
-            Some((Outcome::Yes, tail)) => Found::Plan(Outline::new(zone.base, tail)),
-            Some((Outcome::No, _)) => Found::Proof,
-            Some((Outcome::Unknown, _)) | None => Found::Nothing(Why::Budget),
+            Some((Outcome::Yes, tail)) => SatAnswer::Plan(Outline::new(zone.base, tail)),
+            Some((Outcome::No, _)) => SatAnswer::Proof,
+            Some((Outcome::Unknown, _)) | None => SatAnswer::Nothing(Why::Budget),
         };
     }
     decide_in_part(index, budget, goal)
 }
 
 /// Small windows first: most goals are decided there. Proofs need longer ones than plans.
-fn decide_in_part(index: &Index<'_>, budget: &Budget, goal: &Goal) -> Found {
+fn decide_in_part(index: &Index<'_>, budget: &Budget, goal: &Goal) -> SatAnswer {
     let mut back = budget.window.clamp(1, 16);
     while back <= budget.window.max(1) && !budget.deadline.is_over() {
         let refutation = Refutation::new(index, goal, back, budget);
         if refutation.succeeds() {
-            return Found::Proof;
+            return SatAnswer::Proof;
         }
         if back * 3 <= budget.window || back < 16 {
             let most = (back * 5).min(budget.window);
             if let Some(outline) = search(index, budget, goal, back, most) {
-                return Found::Plan(outline);
+                return SatAnswer::Plan(outline);
             }
         }
         back *= 3;
     }
-    Found::Nothing(Why::Budget)
+    SatAnswer::Nothing(Why::Budget)
 }
 
 fn search(

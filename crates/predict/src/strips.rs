@@ -17,7 +17,7 @@ use untorn_trace::{LockId, Op, ThreadId, Value, VarId};
 
 use crate::goal::Goal;
 use crate::history::{At, ReadFrom};
-use crate::index::{Index, Wanted};
+use crate::index::{Index, ReadConstraint};
 use crate::nodes::{Node, Nodes};
 use crate::zone::Zone;
 
@@ -114,7 +114,7 @@ impl Writer<'_, '_> {
     fn find_contents(&mut self) {
         let history = self.index.history;
         for node in &self.nodes.list {
-            if let Some(Wanted::Source(_)) = self.index.wanted(node.at)
+            if let Some(ReadConstraint::Source(_)) = self.index.wanted(node.at)
                 && let Op::Read { var, .. } = history.event(node.at).op
             {
                 self.by_source.push(var);

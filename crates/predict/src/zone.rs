@@ -9,7 +9,7 @@ use untorn_trace::{Op, ThreadId, VarId};
 use crate::closure::close;
 use crate::goal::Goal;
 use crate::history::{At, ReadFrom};
-use crate::index::{Cut, Index, Wanted};
+use crate::index::{Cut, Index, ReadConstraint};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Zone {
@@ -171,8 +171,8 @@ impl<'i, 'a> Cone<'i, 'a> {
 
     fn add_sources(&mut self, read: At, var: VarId) {
         match self.index.wanted(read) {
-            Some(Wanted::Source(ReadFrom::Write(write))) => self.add(write),
-            Some(Wanted::Value(value)) => {
+            Some(ReadConstraint::Source(ReadFrom::Write(write))) => self.add(write),
+            Some(ReadConstraint::Value(value)) => {
                 let (index, history) = (self.index, self.index.history);
                 if let ReadFrom::Write(write) = history.read_from(read) {
                     self.add(write);

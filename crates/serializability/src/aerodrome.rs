@@ -37,7 +37,7 @@ use smallvec::SmallVec;
 use untorn_trace::{Event, EventIdx, Hold, LockId, Op, ThreadId, VarId};
 
 use crate::{Checker, Outcome, Verdict};
-use finished::{Clock, ClockId, Finished, Now};
+use finished::{Clock, ClockId, Finished, OpenNumbers};
 
 /// The checker: see the head of this file.
 #[derive(Debug, Default)]
@@ -131,7 +131,7 @@ struct Thread {
 #[derive(Debug, Default)]
 struct Engine<F> {
     threads: Vec<Thread>,
-    now: Now,
+    now: OpenNumbers,
     finished: Finished,
     vars: Vec<Touches>,
     locks: Vec<Touches>,

@@ -52,13 +52,13 @@ struct Targets {
 
 #[derive(Debug, Default)]
 struct Thread {
-    stack: Vec<Open>,
+    stack: Vec<OpenBlock>,
     /// The cycles in which the open transaction takes part: violation and index.
     watched: Vec<(usize, usize)>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenBlock {
     block: Block,
     /// Where the block was recorded: violation, transaction, and place in its list.
     recorded: Vec<(usize, usize, usize)>,
@@ -129,7 +129,7 @@ impl Gatherer {
                 thread.watched = self.begins.remove(&at).unwrap_or_default();
             }
             let block = Block { label, site: event.site, begin: at };
-            thread.stack.push(Open { block, recorded: Vec::new() });
+            thread.stack.push(OpenBlock { block, recorded: Vec::new() });
         }
         while let Some(&(_, violation, transaction)) = self.steps.last().filter(|step| step.0 == at)
         {

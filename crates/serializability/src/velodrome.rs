@@ -53,7 +53,7 @@ pub struct Velodrome {
     /// The violation that reported a block.
     reported: FxHashMap<BlockKey, usize>,
     /// What the operation at hand has closed so far.
-    closed: Closed,
+    closed: ClosedCycles,
 }
 
 /// Which blocks of the source count as the same.
@@ -96,7 +96,7 @@ struct Location {
 }
 
 #[derive(Debug, Default)]
-struct Closed {
+struct ClosedCycles {
     /// A conflict that closes a cycle of transactions.
     cycle: Option<Hop>,
     /// Refuted blocks with the conflict that refutes them.
@@ -114,7 +114,7 @@ impl Default for Velodrome {
             verdict: Verdict::Serializable,
             violations: Vec::new(),
             reported: FxHashMap::default(),
-            closed: Closed::default(),
+            closed: ClosedCycles::default(),
         }
     }
 }

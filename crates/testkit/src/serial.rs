@@ -29,13 +29,13 @@ pub enum Truth {
 }
 
 /// More transactions than bits of a mask, and more assignments than anybody wants to wait for.
-const MOST_TRANSACTIONS: usize = 64;
-const MOST_ASSIGNMENTS: u64 = 4096;
+const MAX_TRANSACTIONS: usize = 64;
+const MAX_ASSIGNMENTS: u64 = 4096;
 
 /// Whether the trace is atomic by values.
 pub fn value_atomic(events: &[Event], tables: &Tables) -> Truth {
     let pieces = pieces(events);
-    if pieces.len() > MOST_TRANSACTIONS {
+    if pieces.len() > MAX_TRANSACTIONS {
         return Truth::TooLarge;
     }
     let kept = kept_order(events, &pieces);
@@ -77,14 +77,14 @@ fn precedes(events: &[Event]) -> Vec<Vec<bool>> {
 
 /// A transaction: all its events, and those of them that access something.
 #[derive(Debug)]
-struct Piece {
+struct Transaction {
     events: Vec<usize>,
     accesses: Vec<usize>,
 }
 
 /// The transactions, in the order of their first event. A block without accesses is one, too: it may order
 /// others.
-fn pieces(events: &[Event]) -> Vec<Piece> {
+fn pieces(events: &[Event]) -> Vec<Transaction> {
     let mut depth: HashMap<u32, u32> = HashMap::new();
     let mut open: HashMap<u32, usize> = HashMap::new();
     let mut pieces: Vec<Vec<usize>> = Vec::new();
@@ -126,7 +126,7 @@ fn pieces(events: &[Event]) -> Vec<Piece> {
     let is_access = |&i: &usize| matches!(events[i].op, Op::Read { .. } | Op::Write { .. });
     let finished = pieces.into_iter().map(|own| {
         let accesses = own.iter().copied().filter(is_access).collect();
-        Piece { events: own, accesses }
+        Transaction { events: own, accesses }
     });
     finished.collect()
 }
@@ -146,9 +146,9 @@ fn second_half(events: &[Event], i: usize) -> bool {
 }
 
 /// For each piece, as a mask, the pieces that must run before it.
-fn kept_order(events: &[Event], pieces: &[Piece]) -> Vec<u64> {
+fn kept_order(events: &[Event], pieces: &[Transaction]) -> Vec<u64> {
     let precedes = precedes(events);
-    let before = |a: &Piece, b: &Piece| {
+    let before = |a: &Transaction, b: &Transaction| {
         b.events.iter().any(|&later| a.events.iter().any(|&earlier| precedes[later][earlier]))
     };
     let mask = |b: usize| {
@@ -168,7 +168,7 @@ fn kept_order(events: &[Event], pieces: &[Piece]) -> Vec<u64> {
 
 /// A value, or an unknown one by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-enum Known {
+enum KnownValue {
     Value(Value),
     Unknown(usize),
 }
@@ -176,8 +176,8 @@ enum Known {
 /// The values of all accesses as far as the trace tells.
 struct Values {
     /// By position: variable, whether it writes, value.
-    accesses: Vec<Option<(VarId, bool, Known)>>,
-    initial: HashMap<VarId, Known>,
+    accesses: Vec<Option<(VarId, bool, KnownValue)>>,
+    initial: HashMap<VarId, KnownValue>,
     /// Variables that were written unseen.
     unseen: HashSet<VarId>,
     /// The variable of each unknown.
@@ -192,7 +192,7 @@ impl Values {
             unseen: HashSet::new(),
             unknowns: Vec::new(),
         };
-        let mut now: HashMap<VarId, Known> = HashMap::new();
+        let mut now: HashMap<VarId, KnownValue> = HashMap::new();
         for (i, event) in events.iter().enumerate() {
             let (var, writes) = match event.op {
                 Op::Read { var, .. } => (var, false),
@@ -212,11 +212,11 @@ impl Values {
                 (false, None) => last,
                 (false, Some(value)) => {
                     match last {
-                        Known::Value(last) if last != value => _ = new.unseen.insert(var),
-                        Known::Value(_) => {}
-                        Known::Unknown(number) => new.learn(number, value),
+                        KnownValue::Value(last) if last != value => _ = new.unseen.insert(var),
+                        KnownValue::Value(_) => {}
+                        KnownValue::Unknown(number) => new.learn(number, value),
                     }
-                    Known::Value(value)
+                    KnownValue::Value(value)
                 }
             };
             new.accesses[i] = Some((var, writes, value));
@@ -225,20 +225,20 @@ impl Values {
         new
     }
 
-    fn known(&mut self, value: Option<Value>, var: VarId) -> Known {
+    fn known(&mut self, value: Option<Value>, var: VarId) -> KnownValue {
         value.map_or_else(
             || {
                 self.unknowns.push(var);
-                Known::Unknown(self.unknowns.len() - 1)
+                KnownValue::Unknown(self.unknowns.len() - 1)
             },
-            Known::Value,
+            KnownValue::Value,
         )
     }
 
     fn learn(&mut self, number: usize, value: Value) {
-        let learn = |known: &mut Known| {
-            if *known == Known::Unknown(number) {
-                *known = Known::Value(value);
+        let learn = |known: &mut KnownValue| {
+            if *known == KnownValue::Unknown(number) {
+                *known = KnownValue::Value(value);
             }
         };
         self.accesses.iter_mut().flatten().for_each(|(_, _, known)| learn(known));
@@ -248,7 +248,7 @@ impl Values {
     /// All ways to fill in what is unknown; `None` if there are too many.
     fn assignments(&self) -> Option<Vec<Assignment>> {
         let used = |number: usize| {
-            let unknown = Known::Unknown(number);
+            let unknown = KnownValue::Unknown(number);
             self.accesses.iter().flatten().any(|&(_, _, known)| known == unknown)
                 || self.initial.values().any(|&known| known == unknown)
         };
@@ -260,15 +260,15 @@ impl Values {
             let all = all.map(|access| access.2).chain(self.initial.get(&var).copied());
             let mut values: Vec<Value> = all
                 .filter_map(|known| match known {
-                    Known::Value(value) => Some(value),
-                    Known::Unknown(_) => None,
+                    KnownValue::Value(value) => Some(value),
+                    KnownValue::Unknown(_) => None,
                 })
                 .collect();
             values.sort_unstable();
             values.dedup();
             // Unknown values may equal each other: each has a fresh one that all may take.
             values.extend((0..=fresh).map(|i| Value(u64::MAX - i as u64)));
-            if ways.len() as u64 * values.len() as u64 > MOST_ASSIGNMENTS {
+            if ways.len() as u64 * values.len() as u64 > MAX_ASSIGNMENTS {
                 return None;
             }
             ways = ways
@@ -286,11 +286,11 @@ impl Values {
     }
 
     fn filled_in(&self, way: &HashMap<usize, Value>) -> Assignment {
-        let value = |known: Known| match known {
-            Known::Value(value) => value,
-            Known::Unknown(number) => way[&number],
+        let value = |known: KnownValue| match known {
+            KnownValue::Value(value) => value,
+            KnownValue::Unknown(number) => way[&number],
         };
-        let access = |access: &Option<(VarId, bool, Known)>| {
+        let access = |access: &Option<(VarId, bool, KnownValue)>| {
             let (var, writes, known) = (*access)?;
             (!self.unseen.contains(&var)).then(|| (var, writes, value(known)))
         };
@@ -309,7 +309,7 @@ struct Assignment {
 
 impl Assignment {
     /// Runs a piece; false if a read would return something else.
-    fn run(&self, piece: &Piece, memory: &mut Vec<(VarId, Value)>) -> bool {
+    fn run(&self, piece: &Transaction, memory: &mut Vec<(VarId, Value)>) -> bool {
         piece.accesses.iter().filter_map(|&i| self.accesses[i]).all(|(var, writes, value)| {
             let at = memory.iter().position(|&(other, _)| other == var);
             let now = at.map_or_else(|| self.initial[&var], |at| memory[at].1);
@@ -327,7 +327,7 @@ impl Assignment {
 
 /// All serial orders, each state looked at once.
 struct Search<'a> {
-    pieces: &'a [Piece],
+    pieces: &'a [Transaction],
     kept: &'a [u64],
     assignment: &'a Assignment,
 }

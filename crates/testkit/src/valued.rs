@@ -84,7 +84,7 @@ pub fn valued(knobs: &ValuedKnobs, seed: u64) -> (Vec<Event>, Tables) {
 
 /// A thread that is generated.
 #[derive(Clone, Debug, Default)]
-struct Life {
+struct ThreadLife {
     /// Blocks, or accesses outside, that it has yet to begin.
     left: u32,
     /// Accesses that the open block has yet to make, and what it has touched so far.
@@ -99,7 +99,7 @@ struct Life {
 }
 
 struct World {
-    threads: Vec<Life>,
+    threads: Vec<ThreadLife>,
     memory: Vec<Value>,
     initial: Vec<Option<Value>>,
     locks: [Option<u32>; 2],
@@ -130,7 +130,7 @@ impl World {
         let memory: Vec<Value> =
             (0..vars).map(|_| Value::int(i64::from(rng.below(values)))).collect();
         let initial = memory.iter().map(|&value| (!rng.chance(forgets)).then_some(value)).collect();
-        let mut lives = vec![Life::default(); threads as usize];
+        let mut lives = vec![ThreadLife::default(); threads as usize];
         for _ in 0..size(rng, 2, knobs.blocks).max(threads) {
             lives[rng.below(threads) as usize].left += 1;
         }
@@ -261,7 +261,7 @@ impl World {
                 self.push(thread, Op::release(lock));
             }
             3 | 4 => {
-                let new = |(_, life): &(usize, &Life)| !life.runs && !life.over;
+                let new = |(_, life): &(usize, &ThreadLife)| !life.runs && !life.over;
                 let Some((child, _)) = self.threads.iter().enumerate().find(new) else {
                     return false;
                 };

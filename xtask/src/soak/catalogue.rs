@@ -83,7 +83,7 @@ fn program(kind: &str, source: &Path, class_path: &str) -> Result<Option<Program
     let golden = source.with_extension("out");
     let golden = if golden.exists() { Some(std::fs::read(golden)?) } else { None };
     let name = stem(source)?;
-    let head = Head(&text);
+    let head = SourceHeader(&text);
     Ok(Some(Program {
         name: format!("{kind}/{name}"),
         command: ["java", "-cp", class_path, name].map(str::to_owned).to_vec(),
@@ -95,9 +95,9 @@ fn program(kind: &str, source: &Path, class_path: &str) -> Result<Option<Program
 }
 
 /// The lines `// key: value` of a source.
-struct Head<'a>(&'a str);
+struct SourceHeader<'a>(&'a str);
 
-impl<'a> Head<'a> {
+impl<'a> SourceHeader<'a> {
     fn all(&self, key: &str) -> impl Iterator<Item = &'a str> {
         let head = format!("// {key}:");
         self.0.lines().filter_map(move |line| line.strip_prefix(&head)).map(str::trim)
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     fn output(text: &str, golden: Option<&str>) -> Output {
-        Head(text).output(golden.map(|text| text.as_bytes().to_vec())).expect("a good head")
+        SourceHeader(text).output(golden.map(|text| text.as_bytes().to_vec())).expect("a good head")
     }
 
     #[test]
@@ -140,6 +140,6 @@ mod tests {
         assert_eq!(output("// expect: serializable\n", Some("a\nb\n")), one_of(&["a\nb\n"]));
         assert_eq!(output("// output: any\n", None), Output::Any);
         assert_eq!(output("// expect: output\n", None), Output::AsPlain);
-        assert!(Head("// output: some\n").output(None).is_err());
+        assert!(SourceHeader("// output: some\n").output(None).is_err());
     }
 }

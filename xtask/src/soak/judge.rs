@@ -12,8 +12,8 @@ use untorn_trace::validate::Validator;
 use untorn_trace::{EventIdx, RecordingSummary};
 
 use super::catalogue::Output;
-use super::prepare::Prepared;
-use crate::process::Ended;
+use super::prepare::ReadyProgram;
+use crate::process::FinishedProcess;
 
 /// What is wrong with a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub struct Verdict {
 }
 
 /// Judges a recorded run by what it said and by what lies in its folder.
-pub fn recorded(prepared: &Prepared, ended: &Ended, folder: &Path) -> Verdict {
+pub fn recorded(prepared: &ReadyProgram, ended: &FinishedProcess, folder: &Path) -> Verdict {
     let mut verdict = Verdict::default();
     if let Some(fault) = broken(ended, folder) {
         verdict.faults.push(fault);
@@ -106,7 +106,7 @@ fn is_harmless(note: &str) -> bool {
 }
 
 /// Whether it hung or crashed.
-fn broken(ended: &Ended, folder: &Path) -> Option<Fault> {
+fn broken(ended: &FinishedProcess, folder: &Path) -> Option<Fault> {
     let said = ended.said();
     if ended.hung {
         return Some(Fault::Hang(format!("killed after {:.0} s", ended.elapsed.as_secs_f64())));
@@ -153,7 +153,7 @@ fn read(path: &Path) -> Result<RecordingSummary> {
     Ok(source.tables().meta.summary.clone().unwrap_or_default())
 }
 
-fn compare(verdict: &mut Verdict, prepared: &Prepared, ended: &Ended) {
+fn compare(verdict: &mut Verdict, prepared: &ReadyProgram, ended: &FinishedProcess) {
     if verdict.deadlocked {
         return;
     }
@@ -172,7 +172,12 @@ fn compare(verdict: &mut Verdict, prepared: &Prepared, ended: &Ended) {
 }
 
 /// Judges the replay of a run.
-pub fn replayed(verdict: &mut Verdict, first: &Ended, again: &Ended, folder: &Path) {
+pub fn replayed(
+    verdict: &mut Verdict,
+    first: &FinishedProcess,
+    again: &FinishedProcess,
+    folder: &Path,
+) {
     if let Some(fault) = broken(again, folder) {
         verdict.replay = Some(false);
         verdict.faults.push(fault);

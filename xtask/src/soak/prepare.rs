@@ -14,7 +14,7 @@ use untorn_testkit::rng::Rng;
 use super::catalogue::{self, Output, Program};
 use super::judge;
 use super::options::Options;
-use crate::process::{self, Ended};
+use crate::process::{self, FinishedProcess};
 
 /// A way of scheduling. Costs are rough, and only to choose by: that of the others is measured.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 
 /// A program that is ready to be run.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct ReadyProgram {
     pub program: Program,
     /// What a plain run printed.
     pub plain: Vec<u8>,
@@ -70,7 +70,7 @@ pub struct Choice {
 }
 
 pub struct Programs {
-    pub all: Vec<Prepared>,
+    pub all: Vec<ReadyProgram>,
     /// What cannot be run, and why.
     pub faults: Vec<String>,
     choices: Vec<Choice>,
@@ -107,7 +107,7 @@ impl Programs {
         Self::weighed(all, faults)
     }
 
-    fn weighed(all: Vec<Prepared>, faults: Vec<String>) -> Result<Self> {
+    fn weighed(all: Vec<ReadyProgram>, faults: Vec<String>) -> Result<Self> {
         let (mut choices, mut left_out) = (Vec::new(), Vec::new());
         for (program, prepared) in all.iter().enumerate() {
             for policy in &POLICIES {
@@ -203,7 +203,7 @@ fn weight(cost: Duration) -> u64 {
 }
 
 /// The first runs of a program: it must do by itself what it says.
-fn prepare(program: Program, untorn: &Path, folder: &Path) -> Result<Prepared> {
+fn prepare(program: Program, untorn: &Path, folder: &Path) -> Result<ReadyProgram> {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder)?;
     let mut plain = Command::new(&program.command[0]);
@@ -217,10 +217,10 @@ fn prepare(program: Program, untorn: &Path, folder: &Path) -> Result<Prepared> {
     command.args(["record", "-o"]).arg(&marks).arg("--").args(&program.command).current_dir(folder);
     let recorded = process::run(&mut command, LIMIT)?;
     let events = judge::events(&marks).with_context(|| recorded.said())?;
-    Ok(Prepared { program, plain: plain.stdout, marks, recorded: recorded.elapsed, events })
+    Ok(ReadyProgram { program, plain: plain.stdout, marks, recorded: recorded.elapsed, events })
 }
 
-fn is_as_declared(program: &Program, plain: &Ended) -> Result<()> {
+fn is_as_declared(program: &Program, plain: &FinishedProcess) -> Result<()> {
     // Without the recorder it hangs where it can.
     if plain.hung && program.may_deadlock {
         return Ok(());
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     fn programs(events: &[u64]) -> Programs {
-        let prepared = |&events: &u64| Prepared {
+        let prepared = |&events: &u64| ReadyProgram {
             program: Program {
                 name: format!("of {events} events"),
                 command: Vec::new(),

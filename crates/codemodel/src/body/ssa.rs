@@ -24,10 +24,10 @@ pub trait Linker {
     fn method(&mut self, class: &str, name: &str, descriptor: &str) -> RefId;
 }
 
-/// Blocks times slots: what is larger would take more memory than a method is worth.
+/// Blocks times slots. Larger methods would take too much memory.
 const MAX_CELLS: usize = 16 << 20;
 /// After so many rounds every slot that still changes becomes a merge.
-const PATIENCE: u32 = 16;
+const MAX_ROUNDS: u32 = 16;
 
 const UNDEFINED: ValueId = ValueId(0);
 
@@ -57,7 +57,7 @@ pub fn build<L: Linker>(
         limit,
     };
     let start = builder.parameters(method)?;
-    let flow = builder.settle(&cut, &start)?;
+    let flow = builder.run_to_fixed_point(&cut, &start)?;
     let mut body = builder.emit(cut, &flow, &start)?;
     body.lines = lines(code);
     body.drop_plain_merges();
@@ -123,8 +123,8 @@ impl Builder {
         Ok(state)
     }
 
-    /// Executes blocks until what they begin with does not change any more.
-    fn settle(&mut self, cut: &Blocks<'_>, start: &State) -> Result<Flow, BodyError> {
+    /// Executes blocks until the states at their beginnings reach a fixed point.
+    fn run_to_fixed_point(&mut self, cut: &Blocks<'_>, start: &State) -> Result<Flow, BodyError> {
         let mut flow = Flow::new(cut);
         let mut changed = true;
         let mut rounds = 0;
@@ -132,7 +132,7 @@ impl Builder {
             rounds += 1;
             for at in 0..flow.order.len() {
                 let node = flow.order[at];
-                let entry = self.entry(node, &flow, start, rounds > PATIENCE)?;
+                let entry = self.entry(node, &flow, start, rounds > MAX_ROUNDS)?;
                 if flow.entries[node.at()].as_ref() == Some(&entry) {
                     continue;
                 }
@@ -155,7 +155,7 @@ impl Builder {
         node: Node,
         flow: &Flow,
         start: &State,
-        impatient: bool,
+        force_merges: bool,
     ) -> Result<State, BodyError> {
         let mut states = self.sources(node, flow, start).into_iter();
         let mut entry = states.next().ok_or(BodyError::Malformed("a block without a way to it"))?;
@@ -170,11 +170,11 @@ impl Builder {
         }
         let before = flow.entries[node.at()].as_ref();
         for (slot, value) in entry.iter_mut().enumerate() {
-            let unsettled =
-                impatient && before.is_some_and(|before| before.get(slot) != Some(value));
+            let is_unstable =
+                force_merges && before.is_some_and(|before| before.get(slot) != Some(value));
             if let Some(&merge) = self.merges.get(&(node, slot)) {
                 *value = merge;
-            } else if differs[slot] || unsettled {
+            } else if differs[slot] || is_unstable {
                 let merge = ValueDef::Merge(node, SmallVec::new());
                 *value = self.value(merge);
                 self.merges.insert((node, slot), *value);

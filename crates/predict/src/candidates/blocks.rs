@@ -18,7 +18,7 @@ pub(super) struct Blocks<'h> {
 
 /// The activation that two events have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Common {
+pub(super) struct CommonBlock {
     pub(super) block: BlockId,
     /// How many recorded calls below it the deeper of the two events is.
     pub(super) depth: usize,
@@ -51,7 +51,7 @@ impl<'h> Blocks<'h> {
     }
 
     /// The innermost activation around both events.
-    pub(super) fn activation(&self, first: At, second: At) -> Option<Common> {
+    pub(super) fn activation(&self, first: At, second: At) -> Option<CommonBlock> {
         let mut sides = [self.history.block_of(first)?, self.history.block_of(second)?];
         let mut depths = [0; 2];
         for _ in 0..CLIMB {
@@ -59,7 +59,7 @@ impl<'h> Blocks<'h> {
             let block = self.history.block(one);
             if one == other && block.origin == Origin::Inferred {
                 let depth = depths[0].max(depths[1]);
-                return Some(Common { block: one, depth });
+                return Some(CommonBlock { block: one, depth });
             }
             if one == other {
                 sides = [block.outer?; 2];

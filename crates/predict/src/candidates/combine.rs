@@ -6,9 +6,9 @@ use untorn_trace::{ThreadId, VarId};
 
 use super::blocks::Blocks;
 use super::groups::{Groups, Held, Locals, Remotes};
-use super::pairs::{Pair, Torn};
-use super::turns::{self, Turn};
-use super::{Candidate, Found, Limits, Spot, rank};
+use super::pairs::{Pair, TornBy};
+use super::untaken_branch::{self, UntakenBranch};
+use super::{Candidate, Candidates, Limits, ProgramPoint, rank};
 use crate::facts::Facts;
 use crate::goal::{Goal, Pattern};
 use crate::history::{At, BlockId, Origin};
@@ -19,7 +19,7 @@ const OTHERS: usize = 4;
 /// Pairs with an access of another thread close by that are tried for one that is not ordered.
 const CLOSEST: usize = 4;
 
-type Key = ([Spot; 3], Pattern, Origin);
+type Key = ([ProgramPoint; 3], Pattern, Origin);
 
 pub(super) struct Combiner<'a, 'h> {
     facts: &'a Facts<'h>,
@@ -47,24 +47,26 @@ impl<'a, 'h> Combiner<'a, 'h> {
                 return false;
             }
             for remote in &groups.remotes {
-                if remote.writes == (local.torn == Torn::ByWrite) {
+                if remote.writes == (local.torn == TornBy::ByWrite) {
                     self.combination(var, local, remote);
                 }
             }
         }
         for local in &groups.locals {
-            for turn in turns::of(self.facts, blocks, local, &groups.remotes) {
-                self.turn(var, local, turn);
+            for branch in untaken_branch::of(self.facts, blocks, local, &groups.remotes) {
+                self.untaken_branch(var, local, branch);
             }
         }
         true
     }
 
-    /// What a thread would do if it turned. Not if another one was seen to do it.
-    fn turn(&mut self, var: VarId, local: &Locals, turn: Turn) {
+    /// Adds a candidate for an untaken branch, unless a thread was seen to take it.
+    fn untaken_branch(&mut self, var: VarId, local: &Locals, branch: UntakenBranch) {
         let [check, act] = local.spots;
         let (spots, pattern) = ([check, act, act], Pattern::ReadWriteWrite);
-        let Some(index) = self.draft(spots, pattern, local.origin, turn.block, var) else { return };
+        let Some(index) = self.draft(spots, pattern, local.origin, branch.block, var) else {
+            return;
+        };
         let draft = &mut self.candidates[index];
         if draft.open && draft.candidate.is_seen {
             return;
@@ -73,14 +75,14 @@ impl<'a, 'h> Combiner<'a, 'h> {
         draft.open = true;
         draft.candidate.instances += 1;
         if draft.candidate.goals.len() < self.limits.goals {
-            draft.candidate.goals.push(turn.goal);
+            draft.candidate.goals.push(branch.goal);
         }
     }
 
     /// The draft of a candidate, unless there are too many.
     fn draft(
         &mut self,
-        spots: [Spot; 3],
+        spots: [ProgramPoint; 3],
         pattern: Pattern,
         origin: Origin,
         block: BlockId,
@@ -216,8 +218,8 @@ impl<'a, 'h> Combiner<'a, 'h> {
         ]
     }
 
-    pub(super) fn finish(self) -> Found {
-        let mut found = Found { left_out: self.left_out, ..Found::default() };
+    pub(super) fn finish(self) -> Candidates {
+        let mut found = Candidates { left_out: self.left_out, ..Candidates::default() };
         for Draft { candidate, open } in self.candidates {
             if !open {
                 found.guarded += 1;

@@ -19,7 +19,7 @@
 //!   and such a goal is the last one to try.
 //!
 //! Promise: every quadruple of the history (declared blocks) that is unserializable and not redundant in
-//! the above sense belongs to a candidate, unless [`Untried`] counts it. A block that accesses
+//! the above sense belongs to a candidate, unless [`SkippedCandidates`] counts it. A block that accesses
 //! more than [`scan::WINDOW`] variables of one object between the two is not seen as a pair.
 //! Linear in the trace, but for the number of places that come together at one pair of variables.
 
@@ -31,7 +31,7 @@ use untorn_trace::tables::convention;
 use untorn_trace::{ObjectId, Op, Tables, VarId, VarRole};
 
 use super::blocks::Blocks;
-use super::{Limits, Sources, Spot, is_shared};
+use super::{Limits, ProgramPoint, Sources, is_shared};
 use crate::facts::Facts;
 use crate::goal::Goal;
 use crate::history::{At, BlockId, History, Origin, ReadFrom};
@@ -80,7 +80,7 @@ impl Objects {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PairCandidate {
     /// The first access of the torn block, the two of the other thread, the second of the torn block.
-    pub spots: [Spot; 4],
+    pub spots: [ProgramPoint; 4],
     /// Which of them write.
     pub writes: [bool; 4],
     /// Whether the other thread accesses the variables in the same order.
@@ -136,7 +136,7 @@ impl PairCandidate {
 
 /// Candidates that are not worth asking about, or were too many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Untried {
+pub struct SkippedCandidates {
     /// A lock rules out every instance looked at.
     pub guarded: u64,
     /// Forks and joins, or a lock, do.
@@ -153,7 +153,7 @@ pub(super) fn find(
     sources: Sources,
     limits: Limits,
     objects: &Objects,
-) -> (Vec<PairCandidate>, Untried) {
+) -> (Vec<PairCandidate>, SkippedCandidates) {
     let history = facts.history;
     let mut shared: Vec<Option<u32>> = (0..history.var_count())
         .map(VarId::from_index)
@@ -167,9 +167,9 @@ pub(super) fn find(
         *object = object.filter(|&object| counts[object as usize] > 1);
     }
     if shared.iter().all(Option::is_none) {
-        return (Vec::new(), Untried::default());
+        return (Vec::new(), SkippedCandidates::default());
     }
     let (groups, unseen) = scan::all(facts, blocks, sources, limits.deadline, &shared);
     let (pairs, untried) = combine::all(facts, &groups, limits);
-    (pairs, Untried { unseen, ..untried })
+    (pairs, SkippedCandidates { unseen, ..untried })
 }

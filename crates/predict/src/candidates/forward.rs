@@ -7,7 +7,7 @@ use std::cell::Cell;
 use rustc_hash::FxHashMap;
 use untorn_trace::{LabelId, Op, ThreadId, VarId};
 
-use super::Spot;
+use super::ProgramPoint;
 use super::blocks::Blocks;
 use crate::facts::Facts;
 use crate::history::{At, Block, BlockId};
@@ -20,7 +20,7 @@ pub(super) type Access = (At, VarId);
 
 /// Where a thread comes to. A place in another atomic block is another place: `empty` and `pop` both ask for
 /// the size, and one leads to the other.
-type Place = (ThreadId, Spot, bool, Option<LabelId>);
+type Place = (ThreadId, ProgramPoint, bool, Option<LabelId>);
 
 /// When threads come to places.
 #[derive(Debug, Default)]
@@ -109,5 +109,5 @@ fn place(facts: &Facts<'_>, blocks: &Blocks<'_>, (at, var): Access) -> Place {
     let event = facts.history.event(at);
     let writes = matches!(event.op, Op::Write { .. });
     let call = blocks.transaction(at).map(|block| facts.history.block(block).label);
-    (event.thread, Spot::of(facts.history, at, var), writes, call)
+    (event.thread, ProgramPoint::of(facts.history, at, var), writes, call)
 }

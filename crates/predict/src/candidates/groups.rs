@@ -4,9 +4,9 @@ use rustc_hash::FxHashMap;
 use untorn_trace::{LockId, Op, ThreadId, VarId};
 
 use super::blocks::Blocks;
-use super::pairs::{Pair, Pairs, Torn};
+use super::pairs::{Pair, Pairs, TornBy};
 use super::spread::Spread;
-use super::{Sources, Spot};
+use super::{ProgramPoint, Sources};
 use crate::facts::{Facts, SectionId};
 use crate::history::{At, Origin};
 
@@ -19,9 +19,9 @@ pub(super) type Held = (LockId, bool);
 /// Pairs of accesses with the same places.
 #[derive(Clone, Debug)]
 pub(super) struct Locals {
-    pub(super) spots: [Spot; 2],
+    pub(super) spots: [ProgramPoint; 2],
     pub(super) writes: [bool; 2],
-    pub(super) torn: Torn,
+    pub(super) torn: TornBy,
     pub(super) origin: Origin,
     /// How many pairs each thread has.
     pub(super) counts: Vec<(ThreadId, u64)>,
@@ -37,7 +37,7 @@ pub(super) struct Locals {
 /// Accesses with the same place.
 #[derive(Clone, Debug)]
 pub(super) struct Remotes {
-    pub(super) spot: Spot,
+    pub(super) spot: ProgramPoint,
     pub(super) writes: bool,
     /// By thread, in order.
     pub(super) events: Vec<(ThreadId, Vec<At>)>,
@@ -51,7 +51,7 @@ pub(super) struct Groups {
     pub(super) remotes: Vec<Remotes>,
 }
 
-type LocalKey = ([Spot; 2], [bool; 2], Torn, Origin);
+type LocalKey = ([ProgramPoint; 2], [bool; 2], TornBy, Origin);
 
 /// Groups under construction; kept in the order of their first member, so that the outcome does
 /// not depend on how a hash table sorts.
@@ -59,7 +59,7 @@ struct Grouping<'a, 'h> {
     facts: &'a Facts<'h>,
     groups: Groups,
     local: FxHashMap<LocalKey, usize>,
-    remote: FxHashMap<(Spot, bool), usize>,
+    remote: FxHashMap<(ProgramPoint, bool), usize>,
 }
 
 pub(super) fn of(facts: &Facts<'_>, blocks: &Blocks<'_>, sources: Sources, var: VarId) -> Groups {
@@ -83,7 +83,7 @@ pub(super) fn of(facts: &Facts<'_>, blocks: &Blocks<'_>, sources: Sources, var: 
         } else {
             reads = &reads[1..];
         }
-        let spot = Spot::of(facts.history, at, var);
+        let spot = ProgramPoint::of(facts.history, at, var);
         grouping.remote(at, spot, is_write);
         for pair in pairs.access(at, is_write).into_iter().flatten() {
             grouping.local(pair, var);
@@ -92,7 +92,7 @@ pub(super) fn of(facts: &Facts<'_>, blocks: &Blocks<'_>, sources: Sources, var: 
 }
 
 impl Grouping<'_, '_> {
-    fn remote(&mut self, at: At, spot: Spot, writes: bool) {
+    fn remote(&mut self, at: At, spot: ProgramPoint, writes: bool) {
         let held = self.facts.holds.at(at);
         let new = self.groups.remotes.len();
         let index = *self.remote.entry((spot, writes)).or_insert(new);
@@ -114,7 +114,7 @@ impl Grouping<'_, '_> {
         let history = self.facts.history;
         let writes =
             [pair.first, pair.third].map(|at| matches!(history.event(at).op, Op::Write { .. }));
-        let spots = [pair.first, pair.third].map(|at| Spot::of(history, at, var));
+        let spots = [pair.first, pair.third].map(|at| ProgramPoint::of(history, at, var));
         let (torn, origin) = (pair.torn, pair.origin);
         let around = self.facts.holds.at(pair.third);
         let across: Vec<Held> = self

@@ -28,7 +28,7 @@ use crate::history::{At, BlockId, Origin};
 
 /// What may come between the two.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum Torn {
+pub(super) enum TornBy {
     ByWrite,
     ByRead,
 }
@@ -37,7 +37,7 @@ pub(super) enum Torn {
 pub(super) struct Pair {
     pub(super) first: At,
     pub(super) third: At,
-    pub(super) torn: Torn,
+    pub(super) torn: TornBy,
     pub(super) origin: Origin,
     pub(super) block: BlockId,
 }
@@ -80,13 +80,13 @@ impl<'a, 'h> Pairs<'a, 'h> {
             None => (None, None),
         };
         self.last.insert(thread, (at, if writes { Some(at) } else { write }));
-        let by_write = access.and_then(|first| self.pair(first, at, Torn::ByWrite));
+        let by_write = access.and_then(|first| self.pair(first, at, TornBy::ByWrite));
         let by_read = write.filter(|_| writes);
-        let by_read = by_read.and_then(|first| self.pair(first, at, Torn::ByRead));
+        let by_read = by_read.and_then(|first| self.pair(first, at, TornBy::ByRead));
         [by_write, by_read]
     }
 
-    fn pair(&self, first: At, third: At, torn: Torn) -> Option<Pair> {
+    fn pair(&self, first: At, third: At, torn: TornBy) -> Option<Pair> {
         if self.facts.is_one_update(first, third) {
             return None;
         }
@@ -99,7 +99,7 @@ impl<'a, 'h> Pairs<'a, 'h> {
         (self.sources == Sources::All).then(|| self.inferred(first, third, torn)).flatten()
     }
 
-    fn inferred(&self, first: At, third: At, torn: Torn) -> Option<Pair> {
+    fn inferred(&self, first: At, third: At, torn: TornBy) -> Option<Pair> {
         let (facts, var) = (self.facts, self.var);
         if facts.is_one_section(first, third) {
             return None;
@@ -112,7 +112,7 @@ impl<'a, 'h> Pairs<'a, 'h> {
     /// Two sections of one lock: if the first one reads and the second one reads again and then
     /// writes, the write is what matters. It cannot be told from the second read by who respects the
     /// lock, and a check with an act that rests on it is more than two reads.
-    fn act(&self, check: At, again: At, torn: Torn) -> Option<At> {
+    fn act(&self, check: At, again: At, torn: TornBy) -> Option<At> {
         let (facts, history) = (self.facts, self.facts.history);
         let is_read = |at: At| matches!(history.event(at).op, Op::Read { .. });
         // The same call twice is no check and act. The same place in another call may be: `isEmpty` and
@@ -120,7 +120,7 @@ impl<'a, 'h> Pairs<'a, 'h> {
         let call = |at| self.blocks.transaction(at).map(|block| history.block(block).label);
         let same_place = history.event(check).site == history.event(again).site;
         let twice = same_place && call(check) == call(again);
-        if torn != Torn::ByWrite || !is_read(check) || !is_read(again) || twice {
+        if torn != TornBy::ByWrite || !is_read(check) || !is_read(again) || twice {
             return None;
         }
         // An update that nobody can divide: its write is the act.

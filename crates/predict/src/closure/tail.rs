@@ -8,7 +8,7 @@ use crate::history::{At, ReadFrom};
 use crate::index::{Cut, Index, exclude_each_other};
 
 /// Events of a tail; with more it is given up.
-const MOST_STEPS: usize = 2000;
+const MAX_STEPS: usize = 2000;
 /// How many threads may wait for each other in a row.
 const DEEPEST: usize = 12;
 
@@ -83,7 +83,7 @@ impl<'i, 'a> Tail<'i, 'a> {
         while self.done[thread.index()] < target {
             let next = self.done[thread.index()] as usize;
             let Some(&at) = self.index.history.of_thread(thread).get(next) else { return false };
-            if !self.clear_way(at) || self.steps.len() >= MOST_STEPS {
+            if !self.clear_way(at) || self.steps.len() >= MAX_STEPS {
                 return false;
             }
         }

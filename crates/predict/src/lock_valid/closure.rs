@@ -133,7 +133,7 @@ impl<'f, 'h> Closure<'f, 'h> {
         let (facts, history) = (self.facts, self.facts.history);
         let own = facts.thread(target);
         let mut grown = false;
-        let mut firsts: Option<Firsts> = None;
+        let mut firsts: Option<FirstSectionsByLock> = None;
         for (index, &count) in prefix.iter().enumerate() {
             let Some(nth) = count.checked_sub(1).filter(|_| index != own.index()) else { continue };
             let other = ThreadId::from_index(index);
@@ -177,7 +177,7 @@ impl<'f, 'h> Closure<'f, 'h> {
     }
 
     /// By lock, the first sections of the target's thread that are left at or after it.
-    fn left_after(&self, target: At) -> Firsts {
+    fn left_after(&self, target: At) -> FirstSectionsByLock {
         let thread = self.facts.thread(target);
         let sections = self.facts.holds.sections_of(thread);
         let start = sections.partition_point(|&id| self.facts.section(id).enter <= target);
@@ -185,11 +185,11 @@ impl<'f, 'h> Closure<'f, 'h> {
         let needed = sections[start..]
             .iter()
             .take_while(|&&id| self.facts.history.nth(self.facts.section(id).enter) < extent);
-        let mut firsts = Firsts::new();
+        let mut firsts = FirstSectionsByLock::new();
         for &id in self.facts.holds.at(target).iter().chain(needed) {
             let Section { lock, shared, .. } = *self.facts.section(id);
             let place = firsts.iter().position(|first| first.lock == lock).unwrap_or_else(|| {
-                firsts.push(First { lock, any: None, exclusive: None });
+                firsts.push(FirstSections { lock, any: None, exclusive: None });
                 firsts.len() - 1
             });
             firsts[place].any.get_or_insert(id);
@@ -203,10 +203,10 @@ impl<'f, 'h> Closure<'f, 'h> {
 
 /// The first sections of a lock: of either side, and of the exclusive one.
 #[derive(Debug)]
-struct First {
+struct FirstSections {
     lock: LockId,
     any: Option<SectionId>,
     exclusive: Option<SectionId>,
 }
 
-type Firsts = SmallVec<[First; 8]>;
+type FirstSectionsByLock = SmallVec<[FirstSections; 8]>;

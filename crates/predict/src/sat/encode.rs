@@ -11,10 +11,10 @@ use rustc_hash::FxHashMap;
 use untorn_trace::{Op, VarId};
 
 use super::formula::{Formula, Outcome, Truth};
-use super::{Budget, MOST_NODES};
+use super::{Budget, MAX_NODES};
 use crate::goal::Goal;
 use crate::history::{At, ReadFrom, Section};
-use crate::index::{Index, Wanted, exclude_each_other};
+use crate::index::{Index, ReadConstraint, exclude_each_other};
 use crate::nodes::{Node, Nodes, spell_out};
 use crate::zone::Zone;
 
@@ -39,7 +39,7 @@ impl<'i, 'a> Encoding<'i, 'a> {
         budget: &Budget,
     ) -> Option<Self> {
         let nodes = Nodes::new(index, goal, zone);
-        if nodes.len() > MOST_NODES {
+        if nodes.len() > MAX_NODES {
             return None;
         }
         let mut formula = Formula::new(nodes.len(), budget);
@@ -218,7 +218,7 @@ impl<'i, 'a> Encoding<'i, 'a> {
         Some(self.inside[next])
     }
 
-    fn read(&mut self, read: At, var: VarId, wanted: Wanted, counts: Truth) {
+    fn read(&mut self, read: At, var: VarId, wanted: ReadConstraint, counts: Truth) {
         let history = self.index.history;
         let all = self.writes.get(&var).map_or(&[][..], Vec::as_slice).iter().copied();
         let own = history.second_half(read);

@@ -6,7 +6,7 @@ use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, lbool};
 use rustc_hash::FxHashMap;
 
 use super::acyclic::Acyclic;
-use super::{Budget, MOST_CLAUSES};
+use super::{Budget, MAX_CLAUSES};
 use crate::deadline::Deadline;
 
 /// A literal, or what is known beforehand.
@@ -39,30 +39,30 @@ pub(super) enum Outcome {
 }
 
 /// Stops the solver after so many decisions: the same on every machine, unless time is short.
-struct Left {
+struct DecisionBudget {
     decisions: Cell<u32>,
     deadline: Deadline,
 }
 
 /// Decisions between two looks at the clock.
-const LOOK: u32 = 16;
+const CLOCK_INTERVAL: u32 = 16;
 
-impl Callbacks for Left {
+impl Callbacks for DecisionBudget {
     fn stop(&self) -> bool {
         let left = self.decisions.get();
         self.decisions.set(left.saturating_sub(1));
-        left == 0 || (left.is_multiple_of(LOOK) && self.deadline.is_over())
+        left == 0 || (left.is_multiple_of(CLOCK_INTERVAL) && self.deadline.is_over())
     }
 }
 
 pub(super) struct Formula {
-    solver: Solver<Left>,
+    solver: Solver<DecisionBudget>,
     graph: Acyclic,
     pairs: FxHashMap<(u32, u32), Lit>,
     /// No solution, seen while it was written down.
     contradicts_itself: bool,
     clause: Vec<Lit>,
-    most_pairs: usize,
+    max_pairs: usize,
     clauses: u64,
     deadline: Deadline,
 }
@@ -78,14 +78,14 @@ impl Formula {
     pub(super) fn new(nodes: usize, budget: &Budget) -> Self {
         // Restarts are for hard problems; here nearly everything is decided in one descent.
         let (decisions, deadline) = (Cell::new(budget.decisions), budget.deadline);
-        let solver = Solver::new(SolverOpts::default(), Left { decisions, deadline });
+        let solver = Solver::new(SolverOpts::default(), DecisionBudget { decisions, deadline });
         Self {
             solver,
             graph: Acyclic::new(nodes),
             pairs: FxHashMap::default(),
             contradicts_itself: false,
             clause: Vec::new(),
-            most_pairs: budget.pairs,
+            max_pairs: budget.pairs,
             clauses: 0,
             deadline,
         }
@@ -93,7 +93,7 @@ impl Formula {
 
     /// Whether it is not worth the time any more: it is too long, or time is over.
     pub(super) fn is_too_much(&self) -> bool {
-        let is_long = self.pairs.len() > self.most_pairs || self.clauses > MOST_CLAUSES;
+        let is_long = self.pairs.len() > self.max_pairs || self.clauses > MAX_CLAUSES;
         is_long || self.deadline.is_over()
     }
 

@@ -10,10 +10,10 @@
 use untorn_trace::{Op, ThreadId, VarId};
 
 use super::formula::{Formula, Outcome, Truth};
-use super::{Budget, MOST_NODES};
+use super::{Budget, MAX_NODES};
 use crate::goal::Goal;
 use crate::history::{At, ReadFrom, Section};
-use crate::index::{Cut, Index, Wanted, exclude_each_other};
+use crate::index::{Cut, Index, ReadConstraint, exclude_each_other};
 use crate::nodes::{Node, Nodes};
 use crate::zone::Zone;
 
@@ -60,7 +60,7 @@ impl<'i, 'a> Refutation<'i, 'a> {
 
     /// Whether there is certainly no plan.
     pub(super) fn succeeds(mut self) -> bool {
-        if self.nodes.len() > MOST_NODES {
+        if self.nodes.len() > MAX_NODES {
             return false;
         }
         self.needs();
@@ -241,7 +241,7 @@ impl<'i, 'a> Refutation<'i, 'a> {
         }
     }
 
-    fn read(&mut self, read: At, var: VarId, wanted: Wanted) {
+    fn read(&mut self, read: At, var: VarId, wanted: ReadConstraint) {
         let own = self.index.history.second_half(read);
         let mut question = Read { at: read, var, wanted, good: Vec::new(), bad: Vec::new() };
         // Only nodes: lists are sorted by thread, and the window is at the end of what is certain.
@@ -301,11 +301,11 @@ impl<'i, 'a> Refutation<'i, 'a> {
             }
         };
         match read.wanted {
-            Wanted::Source(ReadFrom::Initial) => {}
-            Wanted::Source(ReadFrom::Write(write)) => {
+            ReadConstraint::Source(ReadFrom::Initial) => {}
+            ReadConstraint::Source(ReadFrom::Write(write)) => {
                 offer(self, index.history.event(write).thread, &[write.0]);
             }
-            Wanted::Value(value) => {
+            ReadConstraint::Value(value) => {
                 for (thread, list) in index.writes_alike(read.var, value) {
                     offer(self, thread, list);
                 }
@@ -395,7 +395,7 @@ impl<'i, 'a> Refutation<'i, 'a> {
 struct Read {
     at: At,
     var: VarId,
-    wanted: Wanted,
+    wanted: ReadConstraint,
     good: Vec<At>,
     bad: Vec<At>,
 }

@@ -7,7 +7,7 @@ use untorn_trace::{Op, ThreadId, VarId};
 
 use crate::facts::Facts;
 use crate::history::{At, ReadFrom};
-use crate::simulation::shapes::{Shape, Stretch, Who};
+use crate::simulation::shapes::{Shape, Stretch, ThreadSet};
 use crate::simulation::{Knowledge, Triple};
 use crate::world::{Schedule, World};
 
@@ -25,7 +25,7 @@ enum State {
 
 /// The last write of a variable after the cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Written {
+struct LastWrite {
     at: At,
     /// By a tainted thread: the value is unknown.
     tainted: bool,
@@ -41,7 +41,7 @@ pub(super) struct Machine<'f, 'h> {
     world: World<'f, 'h>,
     cut: At,
     states: Vec<State>,
-    memory: FxHashMap<VarId, Written>,
+    memory: FxHashMap<VarId, LastWrite>,
     /// By thread: events of the schedule that wait, in order.
     queues: Vec<VecDeque<At>>,
     /// Threads with a queue, in the order in which they began to wait.
@@ -81,7 +81,7 @@ impl<'f, 'h> Machine<'f, 'h> {
                 return false;
             }
         }
-        // Who does not wait has come as far as the schedule leads.
+        // ThreadSet does not wait has come as far as the schedule leads.
         if self.waiting.is_empty() {
             return false;
         }
@@ -145,7 +145,7 @@ impl<'f, 'h> Machine<'f, 'h> {
     /// Lets the events of a stretch happen; says whether k has happened. Ends early if it cannot.
     fn stretch(&mut self, part: &Stretch, triple: Triple) -> bool {
         match part.who {
-            Who::Only(thread) => {
+            ThreadSet::Only(thread) => {
                 let events = self.facts.history.of_thread(thread);
                 let start = events.partition_point(|&at| at < part.from);
                 let events = events[start..].iter().take_while(|&&at| at < part.to);
@@ -157,9 +157,9 @@ impl<'f, 'h> Machine<'f, 'h> {
                 let mut events = (part.from.0..part.to.0).map(At).filter(|&at| {
                     let thread = facts.thread(at);
                     match who {
-                        Who::All | Who::Only(_) => true,
-                        Who::Without(other) => thread != other,
-                        Who::Both(one, other) => thread == one || thread == other,
+                        ThreadSet::All | ThreadSet::Only(_) => true,
+                        ThreadSet::Without(other) => thread != other,
+                        ThreadSet::Both(one, other) => thread == one || thread == other,
                     }
                 });
                 events.any(|at| self.is_lost || self.offer(at, triple)) && !self.is_lost
@@ -248,7 +248,7 @@ impl<'f, 'h> Machine<'f, 'h> {
         self.world.execute(at);
         match event.op {
             Op::Write { var, .. } => {
-                self.memory.insert(var, Written { at, tainted: state == State::Tainted });
+                self.memory.insert(var, LastWrite { at, tainted: state == State::Tainted });
             }
             Op::Read { var, .. } if !self.reads_the_same(at, var) => {
                 if self.knowledge.steers(var) {

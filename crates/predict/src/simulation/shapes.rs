@@ -31,11 +31,11 @@ use crate::simulation::Triple;
 pub(super) struct Stretch {
     pub(super) from: At,
     pub(super) to: At,
-    pub(super) who: Who,
+    pub(super) who: ThreadSet,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Who {
+pub(super) enum ThreadSet {
     Only(ThreadId),
     Without(ThreadId),
     All,
@@ -49,7 +49,7 @@ pub(super) struct Shape {
     pub(super) parts: Vec<Stretch>,
 }
 
-const fn stretch(from: At, to: At, who: Who) -> Stretch {
+const fn stretch(from: At, to: At, who: ThreadSet) -> Stretch {
     Stretch { from, to, who }
 }
 
@@ -78,27 +78,27 @@ fn later(facts: &Facts<'_>, Triple { i, from, j, k }: Triple) -> Vec<Shape> {
         Shape {
             cut: enc_i.min(enc_j),
             parts: vec![
-                stretch(enc_i.min(enc_j), enc_j.min(enc_i), Who::All),
-                stretch(enc_i, enc_j, Who::Without(own)),
-                stretch(enc_i.min(enc_j), h, Who::Only(own)),
-                stretch(enc_j, after(j), Who::Only(other)),
-                stretch(h, after(k), Who::Only(own)),
+                stretch(enc_i.min(enc_j), enc_j.min(enc_i), ThreadSet::All),
+                stretch(enc_i, enc_j, ThreadSet::Without(own)),
+                stretch(enc_i.min(enc_j), h, ThreadSet::Only(own)),
+                stretch(enc_j, after(j), ThreadSet::Only(other)),
+                stretch(h, after(k), ThreadSet::Only(own)),
             ],
         },
         Shape {
             cut: h,
             parts: vec![
-                stretch(h, after(j), Who::Without(own)),
-                stretch(h, after(k), Who::Only(own)),
+                stretch(h, after(j), ThreadSet::Without(own)),
+                stretch(h, after(k), ThreadSet::Only(own)),
             ],
         },
         Shape {
             cut: first,
             parts: vec![
-                stretch(first, from, Who::Only(other)),
-                stretch(first, k, Who::Only(own)),
-                stretch(from, after(j), Who::Only(other)),
-                stretch(k, after(k), Who::Only(own)),
+                stretch(first, from, ThreadSet::Only(other)),
+                stretch(first, k, ThreadSet::Only(own)),
+                stretch(from, after(j), ThreadSet::Only(other)),
+                stretch(k, after(k), ThreadSet::Only(own)),
             ],
         },
     ]
@@ -114,25 +114,25 @@ fn earlier(facts: &Facts<'_>, Triple { i, from, j, k }: Triple) -> Vec<Shape> {
         Shape {
             cut: enc_j,
             parts: vec![
-                stretch(enc_j, h, Who::Without(other)),
-                stretch(enc_j, after(j), Who::Only(other)),
-                stretch(h, after(k), Who::Without(other)),
+                stretch(enc_j, h, ThreadSet::Without(other)),
+                stretch(enc_j, after(j), ThreadSet::Only(other)),
+                stretch(h, after(k), ThreadSet::Without(other)),
             ],
         },
         Shape {
             cut: first,
             parts: vec![
-                stretch(first, after(i), Who::Only(own)),
-                stretch(first, next, Who::Only(other)),
-                stretch(next, after(k), Who::Both(own, other)),
+                stretch(first, after(i), ThreadSet::Only(own)),
+                stretch(first, next, ThreadSet::Only(other)),
+                stretch(next, after(k), ThreadSet::Both(own, other)),
             ],
         },
         Shape {
             cut: from,
             parts: vec![
-                stretch(from, k, Who::Only(own)),
-                stretch(from, k, Who::Only(other)),
-                stretch(k, after(k), Who::Only(own)),
+                stretch(from, k, ThreadSet::Only(own)),
+                stretch(from, k, ThreadSet::Only(other)),
+                stretch(k, after(k), ThreadSet::Only(own)),
             ],
         },
     ]

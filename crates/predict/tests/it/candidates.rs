@@ -3,22 +3,24 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use untorn_predict::candidates::{Found, Limits, Objects, PairCandidate, Sources, Spot};
+use untorn_predict::candidates::{
+    Candidates, Limits, Objects, PairCandidate, ProgramPoint, Sources,
+};
 use untorn_predict::candidates::{find, find_in};
 use untorn_predict::{At, Deadline, Facts, History, Origin, Pattern};
 use untorn_testkit::{Knobs, explains, for_random_traces, name_tables, torn_pairs};
 use untorn_trace::{Event, EventIdx, LabelId, LockId, Op, SiteId, Tables, ThreadId, VarId};
 
-fn spot(history: &History, at: At) -> Spot {
+fn spot(history: &History, at: At) -> ProgramPoint {
     let event = history.event(at);
     let var = VarId(event.op.target());
     match event.site {
         SiteId::NONE => {
             let block = history.block_of(at);
             let label = block.map_or(LabelId::NONE, |block| history.block(block).label);
-            Spot::Unknown { thread: event.thread, label, var }
+            ProgramPoint::Unknown { thread: event.thread, label, var }
         }
-        site => Spot::Site(site),
+        site => ProgramPoint::Site(site),
     }
 }
 
@@ -36,7 +38,7 @@ fn transaction(history: &History, at: At) -> Option<u32> {
     found
 }
 
-type Key = ([Spot; 3], Pattern);
+type Key = ([ProgramPoint; 3], Pattern);
 
 /// All triples of the definition: two accesses of one transaction, one of another thread, and no
 /// access between the two that would make a shorter pair with the same verdict.
@@ -78,7 +80,7 @@ fn naive(history: &History) -> BTreeSet<Key> {
     keys
 }
 
-fn found(events: &[Event], tables: &Tables, sources: Sources) -> (History, Found) {
+fn found(events: &[Event], tables: &Tables, sources: Sources) -> (History, Candidates) {
     let history = History::new(events.to_vec(), tables).expect("short");
     let facts = Facts::new(&history);
     let found = find(&facts, sources, Limits::default());
@@ -97,7 +99,8 @@ fn nothing_is_missed_and_nothing_invented() {
                 return Err(format!("invented: {candidate:?}"));
             }
             for goal in &candidate.goals {
-                let spots: Vec<Spot> = goal.events.iter().map(|&at| spot(&history, at)).collect();
+                let spots: Vec<ProgramPoint> =
+                    goal.events.iter().map(|&at| spot(&history, at)).collect();
                 if spots != candidate.spots {
                     return Err(format!("goal {goal:?} is no instance of {candidate:?}"));
                 }
@@ -111,7 +114,7 @@ fn nothing_is_missed_and_nothing_invented() {
     });
 }
 
-type PairKey = ([Spot; 4], [bool; 4], bool);
+type PairKey = ([ProgramPoint; 4], [bool; 4], bool);
 
 fn pair_key(history: &History, events: [At; 4]) -> PairKey {
     let writes = events.map(|at| matches!(history.event(at).op, Op::Write { .. }));
@@ -168,7 +171,7 @@ fn no_pair_is_missed_and_none_invented() {
             for candidate in &found.pairs {
                 check_pair(&history, events, &expected, candidate)?;
             }
-            let untried = found.untried_pairs;
+            let untried = found.skipped_pairs;
             let count = found.pairs.len() as u64 + untried.guarded + untried.ordered;
             if count != expected.len() as u64 || untried.left_out > 0 {
                 return Err(format!("{count} candidates instead of {}", expected.len()));
@@ -290,11 +293,11 @@ fn what_comes_too_late_is_counted() {
     };
     let late = by(Deadline::at(Instant::now()));
     assert_eq!((late.candidates.len(), late.pairs.len()), (0, 0));
-    assert_eq!((late.unseen_vars, late.untried_pairs.unseen), (2, 4), "{late:?}");
+    assert_eq!((late.unseen_vars, late.skipped_pairs.unseen), (2, 4), "{late:?}");
     let day = Duration::from_secs(86_400);
     let in_time = by(Deadline::at(Instant::now() + day));
     assert_eq!(in_time, by(Deadline::NEVER));
-    assert_eq!((in_time.unseen_vars, in_time.untried_pairs.unseen), (0, 0));
+    assert_eq!((in_time.unseen_vars, in_time.skipped_pairs.unseen), (0, 0));
     assert!(!in_time.pairs.is_empty(), "{in_time:?}");
 }
 
@@ -330,7 +333,7 @@ fn elements_one_after_the_other_are_no_pair() {
 }
 
 /// contains, then add: two sections of one lock. The second thread finds what the first one added.
-fn set_over_vector(second_value: u64) -> Found {
+fn set_over_vector(second_value: u64) -> Candidates {
     let steps = [
         (0, "c0", 9),
         (0, "a0", 1),
@@ -363,7 +366,7 @@ fn who_checks_but_does_not_act_might() {
     let [candidate] = &found.candidates[..] else { panic!("{found:?}") };
     assert!(!candidate.is_seen);
     assert_eq!(candidate.pattern, Pattern::ReadWriteWrite);
-    assert_eq!(candidate.spots, [2, 5, 5].map(|site| Spot::Site(SiteId(site))));
+    assert_eq!(candidate.spots, [2, 5, 5].map(|site| ProgramPoint::Site(SiteId(site))));
     let events: Vec<u32> = candidate.goals[0].events.iter().map(|at| at.0).collect();
     assert_eq!(events, [2, 11, 6], "the second check comes before the act");
     let same = set_over_vector(0);

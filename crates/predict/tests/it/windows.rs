@@ -61,7 +61,7 @@ fn plans_of_long_histories_are_plans() {
     }
 }
 
-/// Found by the test above: a window ended between the halves of an update, and the plan went on with
+/// Candidates by the test above: a window ended between the halves of an update, and the plan went on with
 /// other threads from there.
 #[test]
 fn a_window_does_not_tear_an_update() {

@@ -27,7 +27,7 @@ impl Clock {
     }
 
     /// Takes over all of `other`; says whether an open transaction is among what was new.
-    pub(super) fn join(&mut self, other: &Self, now: &Now) -> bool {
+    pub(super) fn join(&mut self, other: &Self, now: &OpenNumbers) -> bool {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
         }
@@ -42,9 +42,9 @@ impl Clock {
 
 /// The numbers of the open transactions, by thread.
 #[derive(Debug, Default)]
-pub(super) struct Now(Vec<u32>);
+pub(super) struct OpenNumbers(Vec<u32>);
 
-impl Now {
+impl OpenNumbers {
     /// No transaction has this number, so no clock contains it.
     const NONE: u32 = u32::MAX;
 
@@ -150,7 +150,7 @@ impl Finished {
 
     /// Frees the memory of a clock that contains no open transaction. Its name stays taken, and
     /// means nobody, until the next sweep.
-    pub(super) fn bury_if_dead(&mut self, id: ClockId, now: &Now) {
+    pub(super) fn bury_if_dead(&mut self, id: ClockId, now: &OpenNumbers) {
         let slot = &mut self.slots[id.0 as usize];
         let open = |f: &FinishedClock| f.clock.0.iter().zip(&now.0).any(|(a, b)| a == b);
         if !slot.as_ref().is_some_and(open) {

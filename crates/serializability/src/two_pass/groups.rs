@@ -47,14 +47,14 @@ struct Node {
 
 /// The edges of a group that a cycle may use.
 #[derive(Debug, Default)]
-struct Hot {
+struct SuspiciousEdges {
     suspicious: bool,
     edges: Suspects,
 }
 
 /// An edge that was found: its target, the target's code and the cause.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct FoundEdge {
     time: Time,
     member: NodeId,
     code: Code,
@@ -66,11 +66,11 @@ pub(super) struct Groups {
     nodes: Vec<Node>,
     now: Time,
     /// In order of time.
-    log: Vec<Found>,
+    log: Vec<FoundEdge>,
     /// Length of the log after the last compaction.
     log_kept: usize,
     /// By [`Node::hot`] less one; entries of dead and merged groups are taken again.
-    hot: Vec<Hot>,
+    hot: Vec<SuspiciousEdges>,
     free_hot: Vec<NonZeroU32>,
     suspects: Suspects,
     /// Below these many nodes or log entries a compaction is not worth it.
@@ -144,7 +144,7 @@ impl Groups {
             return Some(node);
         }
         if let Some(hot) = state.hot.take() {
-            let Hot { suspicious, edges } = self.take_hot(hot);
+            let SuspiciousEdges { suspicious, edges } = self.take_hot(hot);
             if suspicious {
                 self.suspects.add(edges);
             }
@@ -199,7 +199,7 @@ impl Groups {
         let (a, b) = (self.root(from), self.root(to));
         let root = self.unite(a, b);
         let Node { code, gave, .. } = self.nodes[to.index()];
-        self.log.push(Found { time: self.now, member: to, code, cause });
+        self.log.push(FoundEdge { time: self.now, member: to, code, cause });
         self.nodes[root.index()].logged = true;
         if gave != NEVER {
             self.heat(root, gave);
@@ -217,7 +217,7 @@ impl Groups {
         let new_from = if covered { scanned_to + 1 } else { from };
         let start = self.log.partition_point(|found| found.time < new_from);
         for i in start..self.log.len() {
-            let Found { member, code, cause, .. } = self.log[i];
+            let FoundEdge { member, code, cause, .. } = self.log[i];
             if self.root(member) == root {
                 let edges = &mut self.hot_of(root).edges;
                 edges.codes.insert(code);
@@ -228,18 +228,18 @@ impl Groups {
         self.nodes[root.index()].scanned = (oldest, self.now);
     }
 
-    fn hot_of(&mut self, root: NodeId) -> &mut Hot {
+    fn hot_of(&mut self, root: NodeId) -> &mut SuspiciousEdges {
         let Self { hot, free_hot, nodes, .. } = self;
         let id = *nodes[root.index()].hot.get_or_insert_with(|| {
             free_hot.pop().unwrap_or_else(|| {
-                hot.push(Hot::default());
+                hot.push(SuspiciousEdges::default());
                 NodeId::new(hot.len() - 1).0
             })
         });
         &mut hot[id.get() as usize - 1]
     }
 
-    fn take_hot(&mut self, id: NonZeroU32) -> Hot {
+    fn take_hot(&mut self, id: NonZeroU32) -> SuspiciousEdges {
         self.free_hot.push(id);
         std::mem::take(&mut self.hot[id.get() as usize - 1])
     }
@@ -261,7 +261,7 @@ impl Groups {
             whole.scanned = (NEVER, 0);
         }
         if let Some(hot) = hot {
-            let Hot { suspicious, edges } = self.take_hot(hot);
+            let SuspiciousEdges { suspicious, edges } = self.take_hot(hot);
             let whole = self.hot_of(root);
             whole.suspicious |= suspicious;
             whole.edges.add(edges);
@@ -325,7 +325,7 @@ impl Groups {
     /// All suspects, those of groups that are still alive too.
     pub(super) fn suspects(&mut self) -> Suspects {
         let mut suspects = std::mem::take(&mut self.suspects);
-        for Hot { suspicious, edges } in self.hot.drain(..) {
+        for SuspiciousEdges { suspicious, edges } in self.hot.drain(..) {
             if suspicious {
                 suspects.add(edges);
             }

@@ -83,7 +83,7 @@ impl World {
             if !rng.chance(profile.stay) {
                 thread = ThreadId(rng.below(profile.threads));
             }
-            let mut turn = Turn { world: self, profile, rng, thread };
+            let mut turn = ThreadStep { world: self, profile, rng, thread };
             if !turn.take() {
                 thread = ThreadId(rng.below(profile.threads));
             }
@@ -105,14 +105,14 @@ impl World {
 }
 
 /// One thread's turn to do one step.
-struct Turn<'a> {
+struct ThreadStep<'a> {
     world: &'a mut World,
     profile: &'a Profile,
     rng: &'a mut Rng,
     thread: ThreadId,
 }
 
-impl Turn<'_> {
+impl ThreadStep<'_> {
     fn me(&mut self) -> &mut Thread {
         &mut self.world.threads[self.thread.index()]
     }

@@ -99,9 +99,9 @@ fn compositions(finding: &Finding) -> impl Iterator<Item = Composition> {
 /// Where the agent is to mark calls, by method.
 fn tracked_calls(report: &Report) -> BTreeMap<String, Vec<u32>> {
     let mut calls: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-    for unit in &report.units {
-        let method = format!("{}.{}{}", unit.class, unit.method, unit.descriptor);
-        calls.entry(method).or_default().push(unit.pc);
+    for call in &report.set_calls {
+        let method = format!("{}.{}{}", call.class, call.method, call.descriptor);
+        calls.entry(method).or_default().push(call.pc);
     }
     calls
 }

@@ -11,7 +11,7 @@ mod subject;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use untorn_predict::candidates::{self, Found, Limits, Objects};
+use untorn_predict::candidates::{self, Candidates, Limits, Objects};
 use untorn_predict::simulation::Knowledge;
 use untorn_predict::{BlockId, Facts, History, Origin};
 use untorn_serializability::block_filter::BlockFilter;
@@ -86,12 +86,16 @@ fn is_block(event: &Event, config: &Predict) -> bool {
 }
 
 /// What to ask about, and whether that is all there is.
-fn subjects(facts: &Facts<'_>, config: &Predict, tables: &Tables) -> (Found, Vec<Subject>, bool) {
+fn subjects(
+    facts: &Facts<'_>,
+    config: &Predict,
+    tables: &Tables,
+) -> (Candidates, Vec<Subject>, bool) {
     let patterns = match &config.patterns {
         Patterns::Torn(patterns) => patterns,
         Patterns::Events(patterns) => {
             let (subjects, all) = subject::of_patterns(patterns, facts.history, tables);
-            return (Found::default(), subjects, all);
+            return (Candidates::default(), subjects, all);
         }
     };
     let objects = if patterns.is_empty() { Objects::of_trace(tables) } else { Objects::default() };
@@ -126,7 +130,7 @@ fn knowledge(history: &History, tables: &Tables) -> Knowledge {
 /// The predictions to report, each with a plan that the independent validator accepted.
 fn predictions(
     setting: &Setting<'_, '_>,
-    found: &Found,
+    found: &Candidates,
     subjects: Vec<Subject>,
     decided: &[Decided],
     tables: &Tables,

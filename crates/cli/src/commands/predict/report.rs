@@ -1,7 +1,7 @@
 //! What was predicted, and as JSON.
 
 use serde_json::{Value, json};
-use untorn_predict::candidates::{Found, Untried};
+use untorn_predict::candidates::{Candidates, SkippedCandidates};
 use untorn_predict::{At, Goal, History, Origin, Plan};
 use untorn_report::operation::{Action, place};
 use untorn_trace::tables::show_value;
@@ -63,10 +63,10 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub fn of(found: &Found, subjects: &[Subject], decided: &[Decided]) -> Self {
-        let Found { guarded, ordered, left_out, .. } = *found;
+    pub fn of(found: &Candidates, subjects: &[Subject], decided: &[Decided]) -> Self {
+        let Candidates { guarded, ordered, left_out, .. } = *found;
         let one = Counts { guarded, ordered, left_out, ..Counts::default() };
-        let Untried { guarded, ordered, left_out, .. } = found.untried_pairs;
+        let SkippedCandidates { guarded, ordered, left_out, .. } = found.skipped_pairs;
         let pairs = Counts { guarded, ordered, left_out, ..Counts::default() };
         let mut tally = Self { one, pairs };
         for (subject, decided) in subjects.iter().zip(decided) {

@@ -83,7 +83,7 @@ impl Subject {
 
     /// How sure a yes is, in the words of a report.
     pub fn label(&self, sure: Certainty) -> &'static str {
-        if self.is_seen() { sure.label() } else { "a turn away" }
+        if self.is_seen() { sure.label() } else { "untaken branch" }
     }
 
     pub fn is_sure(&self, sure: Certainty) -> bool {

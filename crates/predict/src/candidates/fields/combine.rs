@@ -4,8 +4,8 @@ use rustc_hash::FxHashMap;
 use untorn_trace::VarId;
 
 use super::scan::{Group, Instance, Sample};
-use super::{PairCandidate, Untried};
-use crate::candidates::{Limits, Spot};
+use super::{PairCandidate, SkippedCandidates};
+use crate::candidates::{Limits, ProgramPoint};
 use crate::facts::Facts;
 use crate::goal::Goal;
 use crate::history::{At, Origin};
@@ -13,7 +13,7 @@ use crate::history::{At, Origin};
 /// Instances of the torn block, and of the other one, that are tried with each other.
 const LOCALS: usize = 8;
 
-type Key = ([Spot; 4], [bool; 4], bool, Origin);
+type Key = ([ProgramPoint; 4], [bool; 4], bool, Origin);
 
 struct Combiner<'a, 'h> {
     facts: &'a Facts<'h>,
@@ -35,7 +35,7 @@ pub(super) fn all(
     facts: &Facts<'_>,
     groups: &[Group],
     limits: Limits,
-) -> (Vec<PairCandidate>, Untried) {
+) -> (Vec<PairCandidate>, SkippedCandidates) {
     let mut by_vars: FxHashMap<[VarId; 2], Vec<usize>> = FxHashMap::default();
     for (index, group) in groups.iter().enumerate() {
         let mut vars = group.kind.vars;
@@ -168,8 +168,9 @@ impl Combiner<'_, '_> {
         (!crossed).then(|| Goal::new(&[a, b, d, c]))
     }
 
-    fn finish(self) -> (Vec<PairCandidate>, Untried) {
-        let mut untried = Untried { left_out: self.left_out, ..Untried::default() };
+    fn finish(self) -> (Vec<PairCandidate>, SkippedCandidates) {
+        let mut untried =
+            SkippedCandidates { left_out: self.left_out, ..SkippedCandidates::default() };
         let mut candidates = Vec::new();
         for Draft { mut candidate, open, crossing } in self.drafts {
             if !open {

@@ -7,7 +7,7 @@ use untorn_trace::{Op, ThreadId, VarId};
 use crate::candidates::blocks::Blocks;
 use crate::candidates::forward::Forward;
 use crate::candidates::spread::Spread;
-use crate::candidates::{Sources, Spot};
+use crate::candidates::{ProgramPoint, Sources};
 use crate::deadline::Deadline;
 use crate::facts::Facts;
 use crate::history::{At, BlockId, Origin};
@@ -17,13 +17,13 @@ pub const WINDOW: usize = 8;
 
 /// Which accesses of the other thread a pair tells something new about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Foreign {
+pub(super) enum OtherAccesses {
     Reads,
     Writes,
     Both,
 }
 
-impl Foreign {
+impl OtherAccesses {
     pub(super) fn includes(self, writes: bool) -> bool {
         match self {
             Self::Reads => !writes,
@@ -38,9 +38,9 @@ impl Foreign {
 pub(super) struct Kind {
     /// In the order of the two accesses.
     pub(super) vars: [VarId; 2],
-    pub(super) spots: [Spot; 2],
+    pub(super) spots: [ProgramPoint; 2],
     pub(super) writes: [bool; 2],
-    pub(super) foreign: [Foreign; 2],
+    pub(super) foreign: [OtherAccesses; 2],
     pub(super) origin: Origin,
     /// No lock around both, or a declared block: it can be torn. Else it may only come between.
     pub(super) is_torn: bool,
@@ -69,7 +69,7 @@ pub(super) struct Group {
 
 /// A thread's last accesses of a variable.
 #[derive(Clone, Copy, Debug)]
-struct Recent {
+struct RecentAccess {
     var: VarId,
     last: At,
     writes: bool,
@@ -82,7 +82,7 @@ struct Scan<'a, 'h> {
     sources: Sources,
     forward: Forward,
     /// By thread and object, the most recent first.
-    recent: FxHashMap<(ThreadId, u32), SmallVec<[Recent; WINDOW]>>,
+    recent: FxHashMap<(ThreadId, u32), SmallVec<[RecentAccess; WINDOW]>>,
     known: FxHashMap<Kind, usize>,
     groups: Vec<Group>,
 }
@@ -144,9 +144,12 @@ impl Scan<'_, '_> {
         let place = recent.iter().position(|recent| recent.var == var);
         let own = place.map(|place| recent.remove(place));
         for other in &recent {
-            let last = (other.last, if other.writes { Foreign::Both } else { Foreign::Writes });
+            let last = (
+                other.last,
+                if other.writes { OtherAccesses::Both } else { OtherAccesses::Writes },
+            );
             // A write with a read behind it: only for who reads does it matter more.
-            let write = other.write.filter(|_| !other.writes).map(|at| (at, Foreign::Reads));
+            let write = other.write.filter(|_| !other.writes).map(|at| (at, OtherAccesses::Reads));
             for (first, foreign) in std::iter::once(last).chain(write) {
                 let Some(of_second) = second(own, first, writes) else { continue };
                 self.pair((first, other.var), (at, var), [foreign, of_second]);
@@ -154,11 +157,11 @@ impl Scan<'_, '_> {
         }
         let write = if writes { Some(at) } else { own.and_then(|own| own.write) };
         recent.truncate(WINDOW - 1);
-        recent.insert(0, Recent { var, last: at, writes, write });
+        recent.insert(0, RecentAccess { var, last: at, writes, write });
         self.recent.insert((thread, object), recent);
     }
 
-    fn pair(&mut self, first: (At, VarId), second: (At, VarId), foreign: [Foreign; 2]) {
+    fn pair(&mut self, first: (At, VarId), second: (At, VarId), foreign: [OtherAccesses; 2]) {
         let (facts, history) = (self.facts, self.facts.history);
         let own = self.blocks.transaction(first.0);
         let declared = own.filter(|_| own == self.blocks.transaction(second.0));
@@ -174,7 +177,7 @@ impl Scan<'_, '_> {
         let both = [first, second];
         let kind = Kind {
             vars: both.map(|(_, var)| var),
-            spots: both.map(|(at, var)| Spot::of(history, at, var)),
+            spots: both.map(|(at, var)| ProgramPoint::of(history, at, var)),
             writes: both.map(|(at, _)| matches!(history.event(at).op, Op::Write { .. })),
             foreign,
             origin,
@@ -192,14 +195,14 @@ impl Scan<'_, '_> {
 
 /// What an access behind `first` tells something new about; `own` are the last accesses of its
 /// variable before it.
-fn second(own: Option<Recent>, first: At, writes: bool) -> Option<Foreign> {
+fn second(own: Option<RecentAccess>, first: At, writes: bool) -> Option<OtherAccesses> {
     let is_between = |at: At| at > first;
     match own {
         Some(own) if is_between(own.last) => {
             let new = writes && !own.write.is_some_and(is_between);
-            new.then_some(Foreign::Reads)
+            new.then_some(OtherAccesses::Reads)
         }
-        _ => Some(if writes { Foreign::Both } else { Foreign::Writes }),
+        _ => Some(if writes { OtherAccesses::Both } else { OtherAccesses::Writes }),
     }
 }
 

@@ -47,7 +47,7 @@ impl Failure {
         Self { exit: Exit::CouldNotRun, ..Self::input(what) }
     }
 
-    /// Nobody is left to tell: the reader of our output has gone.
+    /// The reader of our output has gone, so no message can reach it.
     pub fn silent() -> Self {
         Self { exit: Exit::Clean, ..Self::input("") }
     }

@@ -122,7 +122,7 @@ fn name_of_output(path: &Path) -> String {
     if is_dash(path) { "standard output".to_owned() } else { path.display().to_string() }
 }
 
-/// The number that systems give their errors helps nobody who reads the words.
+/// The error without the system's number: the words say the same.
 fn without_number(reason: &str) -> &str {
     reason.split(" (os error ").next().unwrap_or(reason)
 }

@@ -209,7 +209,7 @@ impl Project {
 }
 
 /// The file of this folder or of one above it, not above the repository. Without a repository, only this
-/// folder counts: whose file another one would be, nobody knows.
+/// folder counts: a file further up may belong to another project.
 fn locate(here: &Path) -> Option<PathBuf> {
     let root = here.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(here);
     let inside = here.ancestors().take_while(|folder| folder.starts_with(root));

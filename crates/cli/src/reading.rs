@@ -51,7 +51,7 @@ impl Reading {
 #[derive(Clone, Copy, Debug)]
 pub struct ReadOptions<'a> {
     pub blocks: &'a Blocks,
-    /// What to show to those who wait.
+    /// What the progress line says.
     pub progress: &'static str,
     pub quiet: bool,
 }

@@ -51,7 +51,7 @@ pub struct Library {
     roots: Vec<PathBuf>,
     jdk: Option<PathBuf>,
     archives: Vec<Archive>,
-    /// Those that are not open yet.
+    /// The archives have not been opened yet.
     closed: bool,
     searched: BTreeSet<String>,
     found: BTreeMap<String, Vec<Found>>,
@@ -185,7 +185,7 @@ impl Library {
             }
             None => fitting.retain(|found| !found.of_jdk),
         }
-        // Who has a copy of a class of the JDK means the copy.
+        // A copy of a JDK class among the sources goes before the JDK's own.
         if fitting.iter().any(|found| !found.of_jdk) {
             fitting.retain(|found| !found.of_jdk);
         }

@@ -21,7 +21,7 @@ pub fn fingerprint(finding: &Finding) -> String {
     hash.iter().take(10).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What all findings have in common that are the same to the person who has to fix them.
+/// The identity as text: two findings with the same text have the same fix.
 pub fn identity(finding: &Finding) -> String {
     match &finding.evidence {
         Some(evidence) if !evidence.concern.is_empty() => evidence.concern.clone(),

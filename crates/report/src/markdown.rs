@@ -91,7 +91,7 @@ fn code(text: &str) -> String {
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
-/// Text in which nothing is markup and nobody is mentioned.
+/// Text in which nothing is markup and no user is mentioned.
 fn escape(text: &str) -> String {
     let mut out = String::new();
     for c in plain(text).chars() {

@@ -63,7 +63,7 @@ pub struct CheckFacts {
     pub shard: Option<[u32; 2]>,
 }
 
-/// What a check was told beside the command: so that it can be repeated.
+/// The options of a check, so that it can be repeated.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Setting {
@@ -154,7 +154,7 @@ pub struct Composition {
     pub why: String,
     /// The first call, the one that came between if it was a call, and the second.
     pub calls: Vec<CallMade>,
-    /// What the calls said that they do not say when nobody comes between them, in words.
+    /// Results that the calls do not give when no other thread comes between them, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surprise: Option<String>,
 }
@@ -257,7 +257,7 @@ pub struct TraceFacts {
 pub enum Verdict {
     Serializable,
     NotSerializable,
-    /// Nobody decided it.
+    /// No checker decided it.
     Undecided,
 }
 
@@ -492,7 +492,7 @@ impl Finding {
         finding.kind = Fault::Deadlock;
         finding.waiting = waiting;
         for edge in &mut finding.edges {
-            // Nobody closed it: each was there first for somebody.
+            // No operation of a deadlock closed the cycle.
             edge.closing = false;
         }
         finding.headline = phrasing::headline(&finding);

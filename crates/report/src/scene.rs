@@ -88,7 +88,7 @@ const CLOSE: u32 = 6;
 const MAX_COLUMNS: usize = 240;
 
 /// Cuts the lines of interest out of a file, with what stands around them. Two lines that belong to the same
-/// pane may be joined through up to [`CLOSE`] lines that nobody asked for.
+/// pane may be joined through up to [`CLOSE`] other lines.
 pub fn excerpts(file: &str, path: &str, text: &str, wanted: &[u32]) -> Vec<Excerpt> {
     let lines: Vec<&str> = text.lines().collect();
     let last = u32::try_from(lines.len()).unwrap_or(u32::MAX);

@@ -35,7 +35,7 @@ pub enum Status {
     Confirmed,
     /// It may be possible, and did not happen.
     Predicted,
-    /// Nobody decided it.
+    /// No checker decided it.
     Undecided,
 }
 
@@ -236,7 +236,7 @@ impl<'a> Plot<'a> {
                 file: file.map_or_else(String::new, |(file, _)| file.to_owned()),
             });
         }
-        // Others who touched the same variables meanwhile are no part of the cycle, but of the picture.
+        // Other threads that accessed the same variables are shown, too, although they are no part of the cycle.
         for step in finding.scene.iter().flat_map(|scene| &scene.steps) {
             let thread = &step.operation.thread;
             if lanes.len() < MAX_LANES && lanes.iter().all(|lane| lane.name != *thread) {
@@ -252,7 +252,7 @@ impl<'a> Plot<'a> {
         Self { finding, lanes, variables, pattern, keys }
     }
 
-    /// Lanes of the cycle; the others come behind them.
+    /// The number of lanes of the cycle. They come first.
     fn involved(&self) -> usize {
         let own = |lane: &&Lane| self.finding.transactions.iter().any(|t| t.thread == lane.name);
         self.lanes.iter().filter(own).count()

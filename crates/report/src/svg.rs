@@ -43,7 +43,7 @@ pub fn render<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String {
     document(width, height, &title, &parts)
 }
 
-/// Arrows lead down. That of a deadlock leads from who has a lock to who waits for it, because he waits later.
+/// Arrows lead down. Those of a deadlock lead from the thread that holds a lock to the one that waits for it, which comes later.
 fn forward(finding: &Finding) -> Cow<'_, Finding> {
     if !finding.is_deadlock() {
         return Cow::Borrowed(finding);

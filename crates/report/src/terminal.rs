@@ -77,12 +77,12 @@ fn proof(finding: &Finding, look: &Look) -> String {
     let mut proof: Vec<String> = values.cloned().collect();
     let is_composed = finding.evidence.as_ref().is_some_and(|own| own.composition.is_some());
     if is_composed && !look.verbose && !proof.is_empty() {
-        // The values are those of accesses; what was told are calls.
+        // The values are those of accesses, but the finding speaks of calls.
         let text = "no order in which nobody comes between the two calls gives what they gave";
         return paragraph(text, look);
     }
     let story = story(finding, None);
-    // Orders that were played through say it in a line; how it follows from the values is for who asks.
+    // The serial orders say it in a line; `--verbose` shows how it follows from the values.
     let orders = story.orders.filter(|orders| orders.is_refuted() && !look.verbose);
     if let Some(orders) = orders.filter(|_| !proof.is_empty()) {
         let blocks = phrasing::count(orders.parts.len() as u64, "block");
@@ -251,7 +251,7 @@ fn table(rows: &[Row], look: &Look) -> String {
         } else {
             out.push_str(&format!("{line}\n{}{mark}\n", " ".repeat(indent.min(look.width / 2))));
         }
-        // Who does the same at the same place needs no second copy of the line.
+        // The same operation at the same place needs no second copy of the line.
         let is_new = rows[..index].iter().all(|before| before.place != row.place);
         if let Some(text) = row.source.as_ref().filter(|_| is_new) {
             let indent = numbers + thread + 4;

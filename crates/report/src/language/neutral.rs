@@ -45,7 +45,7 @@ impl Language for Neutral {
 
     fn phrase(&self, phrase: Phrase) -> &'static str {
         match phrase {
-            Phrase::VisibleAtOnce => "atomic",
+            Phrase::VisibleAtOnce => "visible to all threads at once",
             Phrase::DeclaredBlock => "declared",
             Phrase::ComposedCalls => {
                 "composed: calls of a thread-safe object that look meant to be one step"

@@ -1,4 +1,4 @@
-//! Calls that look meant to be one step: told as calls, and not as the accesses that they make.
+//! Calls that look meant to be one step: the story speaks of the calls, not of the accesses that they make.
 
 use super::fixes::Fix;
 use super::headline::said;
@@ -10,7 +10,7 @@ use crate::text::ellipsis;
 
 pub const KIND: &str = "Torn composition";
 
-/// The calls behind a finding.
+/// The calls of a finding.
 #[derive(Clone, Copy, Debug)]
 pub struct Calls<'a> {
     composition: &'a Composition,

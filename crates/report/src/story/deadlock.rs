@@ -1,4 +1,4 @@
-//! Threads that wait for each other: who holds what since where, and who wants what where. The locks take the
+//! Threads that wait for each other: which locks each holds and wants, and where. The locks take the
 //! place that shared memory has in other stories.
 
 use super::fixes::Fix;
@@ -61,7 +61,7 @@ pub fn story(finding: &Finding, check: Option<&CheckFacts>) -> Story {
     }
 }
 
-/// The locks that somebody of the cycle holds and wants; who holds one is its value.
+/// The locks that threads of the cycle hold and want. The value of a lock is the thread that holds it.
 fn variables(finding: &Finding) -> Vec<Variable> {
     let wanted: Vec<&String> =
         finding.edges.iter().map(|edge| &finding.operations[edge.from].target).collect();
@@ -224,7 +224,7 @@ pub fn sentence(plot: &Plot<'_>, operation: &Operation, is_key: bool) -> Option<
     }
 }
 
-/// What somebody outside of the cycle waits for.
+/// What a thread outside of the cycle waits for.
 pub fn waits(step: &SceneStep, language: &dyn Language) -> String {
     let operation = &step.operation;
     let who = ellipsis(&operation.thread, 40);
@@ -277,7 +277,7 @@ fn proof(plot: &Plot<'_>) -> Vec<String> {
     out
 }
 
-/// The recorder notes the stacks of all threads when nobody can go on.
+/// The recorder notes the stacks of all threads when none can go on.
 pub fn where_stacks_are(finding: &Finding) -> String {
     match &finding.evidence {
         Some(evidence) => format!("`untorn trace info {}` shows the stacks.", evidence.trace),
@@ -372,7 +372,7 @@ fn without_cycle(plot: &Plot<'_>) -> Vec<Fix> {
     out
 }
 
-/// Without a cycle, those who wait are all there is to see.
+/// The lane of a thread that waits, for deadlocks without a cycle.
 fn lane_of(step: &SceneStep) -> Lane {
     let file = crate::scene::split_place(&step.operation.place);
     Lane {

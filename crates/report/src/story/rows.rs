@@ -221,7 +221,7 @@ fn row(plot: &Plot<'_>, steps: &[SceneStep], index: usize, lane: usize) -> Row {
         row.value = operation.value.clone();
     } else if matches!(kind, Kind::Acquire | Kind::Request) {
         row.variable = plot.variable(&operation.target);
-        // Who holds it is what is to be known of a lock.
+        // The value of a lock is the thread that holds it.
         row.value = (kind == Kind::Acquire).then(|| operation.thread.clone());
         let name = row.variable.map_or(&operation.target, |index| &plot.variables[index].name);
         row.label.clone_from(name);

@@ -1,4 +1,4 @@
-//! Who holds what since where and wants what where, thread by thread: the order in time says less.
+//! For each thread: which lock it holds and where it took it, which lock it wants and where. The order in time says less.
 
 use super::{FAINT, INTRUDER, Look, Row, TORN, paragraph, source, table};
 use crate::model::Finding;

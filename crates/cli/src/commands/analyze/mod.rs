@@ -236,7 +236,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// One violation decides; nobody's word is not a clean bill.
+/// One violation decides. Without a checker that decides, the verdict is open.
 fn verdict(checkers: &[CheckerVerdict]) -> Verdict {
     let said = |verdict| checkers.iter().any(|checker| checker.verdict == verdict);
     if said(Verdict::NotSerializable) {

@@ -19,7 +19,7 @@ use crate::exit::{Failure, Result};
 /// What is worth less speaks against itself: a lock is held, the second call checks by itself.
 const LEAST_SCORE: i32 = 0;
 
-/// Reads the class path of the command; what is found goes into what the chase and the agent are told.
+/// Reads the class files of the command. The compositions go into the options of the exploration and of the agent.
 pub fn look_for(check: &mut Check, console: &mut Console) -> Result<()> {
     let program = &check.program;
     let Some(java) = program.command.first().filter(|word| is_java(word)) else {

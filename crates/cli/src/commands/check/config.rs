@@ -13,7 +13,7 @@ use crate::console::{Color, Volume};
 use crate::exit::{Failure, Result};
 use crate::program::Program;
 
-/// More JVMs at once than this help nobody.
+/// More JVMs at once than this make nothing faster.
 const MAX_JOBS: usize = 256;
 
 /// What `untorn check` is to do.

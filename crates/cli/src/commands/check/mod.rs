@@ -99,7 +99,7 @@ pub fn could_not_run(runner: &mut JvmRunner, error: &ExploreError) -> Failure {
     runner.failure().unwrap_or_else(|| Failure::run(error.to_string()))
 }
 
-/// A deadlock is a fault of the program, too, and nobody would call such a run clean.
+/// A deadlock is a fault of the program, too.
 fn exit(outcome: &Outcome) -> Exit {
     if outcome.findings.is_empty() && outcome.deadlocks == 0 {
         Exit::Clean
@@ -127,7 +127,7 @@ fn request(check: &Check) -> Request {
     }
 }
 
-/// What `untorn verify` has to be told to do the same again.
+/// What `untorn verify` needs to repeat the check.
 fn setting(check: &Check) -> Setting {
     let ScopeConfig { instrument, exclude, atomic, .. } = check.scope.clone();
     Setting {

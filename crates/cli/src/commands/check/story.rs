@@ -183,7 +183,7 @@ fn unreached(outcome: &Outcome, check: &Check, console: &mut Console) -> Result<
     }
 }
 
-/// What nobody looked at.
+/// The limits of the check: what was not searched or not seen.
 fn limits(outcome: &Outcome, console: &mut Console) -> Result<()> {
     if outcome.threads < 2 {
         console.say("  NOTE: only one thread ever ran: there is nothing to tear\n")?;

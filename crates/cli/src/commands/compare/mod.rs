@@ -36,7 +36,7 @@ fn concern(key: &Key) -> Concern {
 struct Row {
     name: StrategyName,
     found: BTreeSet<Concern>,
-    /// Those that nobody above found.
+    /// How many of them no method above found.
     new: usize,
     outcome: Outcome,
     /// When each was first seen.

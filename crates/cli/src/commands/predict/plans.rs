@@ -77,7 +77,7 @@ fn make(folder: &Path) -> Result<()> {
     })
 }
 
-/// The events of the goal, each with the how manieth time its thread comes there.
+/// The events of the goal, each with its 1-based occurrence: how often its thread has been at that place.
 fn text(prediction: &Prediction, history: &History, tables: &Tables) -> Option<String> {
     let steps: Option<Vec<PlanStep>> =
         prediction.events().into_iter().map(|at| step(at, history, tables)).collect();

@@ -20,6 +20,7 @@ pub mod serial;
 pub mod shapes;
 pub mod show;
 pub mod shrink;
+pub mod simulated;
 pub mod torn;
 pub mod validity;
 pub mod valued;

@@ -136,7 +136,7 @@ pub struct Outcome {
     pub refuted: BTreeSet<String>,
     /// Compositions whose calls were both made in one go of their method.
     pub compositions_made: BTreeSet<CompositionId>,
-    /// ExitKind by the user.
+    /// Ended by the user.
     pub interrupted: bool,
     pub time: Duration,
 }

@@ -1,0 +1,69 @@
+//! A front end without a program: small programs, written as text, run by an interpreter under the real
+//! scheduler.
+//!
+//! It leaves the same traces, schedules and results as a real front end, in microseconds, so that everything
+//! above the front ends can be tested without one. See [`program`] for the language.
+
+mod machine;
+pub mod program;
+mod recording;
+
+use std::path::{Path, PathBuf};
+
+use untorn_frontend::{FrontEnd, FrontEndError, RunResult};
+use untorn_schedule::{Mode, Options, RunControl, RunSpec, Schedule, Scheduler};
+
+use machine::Machine;
+use program::{Program, ProgramError};
+
+/// A program, ready to be run.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    program: Program,
+    /// The descriptions of all runs so far.
+    pub runs: Vec<RunSpec>,
+    /// The run with this number, counted from 1, cannot be made.
+    pub fails_at: Option<usize>,
+}
+
+impl Simulated {
+    /// # Errors
+    /// If the text is no program.
+    pub fn new(text: &str) -> Result<Self, ProgramError> {
+        Ok(Self { program: text.parse()?, runs: Vec::new(), fails_at: None })
+    }
+
+    /// Repeats a run by its schedule.
+    ///
+    /// # Errors
+    /// If the trace cannot be written.
+    pub fn replay(&mut self, schedule: Schedule, trace: &Path) -> Result<RunResult, FrontEndError> {
+        self.make(&RunSpec::default(), Mode::Replay(schedule), trace)
+    }
+
+    fn make(&self, spec: &RunSpec, mode: Mode, trace: &Path) -> Result<RunResult, FrontEndError> {
+        let options = Options { seed: spec.seed, quantum: spec.quantum, ..Options::default() };
+        let mut scheduler = Scheduler::new(mode, options);
+        if let RunControl::Marks { marks, .. } = &spec.control {
+            scheduler.mark(marks);
+        }
+        let run = Machine::new(&self.program, scheduler, &spec.control).run();
+        let path: PathBuf = trace.to_owned();
+        run.write(spec, trace)
+            .map_err(|error| FrontEndError::run(format!("{}: {error}", path.display())))
+    }
+}
+
+impl FrontEnd for Simulated {
+    fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
+        self.runs.push(spec.clone());
+        if self.fails_at == Some(self.runs.len()) {
+            return Err(FrontEndError::run("the program cannot be started"));
+        }
+        let mode = match &spec.control {
+            RunControl::Policy(policy) | RunControl::Marks { policy, .. } => Mode::Policy(*policy),
+            RunControl::Plan { plan, policy } => Mode::Plan(plan.clone(), *policy),
+        };
+        self.make(spec, mode, trace)
+    }
+}

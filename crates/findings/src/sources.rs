@@ -10,6 +10,7 @@ mod archive;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
+use untorn_trace::tables::convention;
 
 use untorn_report::model::{Excerpt, Finding, Report};
 use untorn_report::scene::{excerpts, split_place};
@@ -178,8 +179,8 @@ impl Library {
         let plain = named.components().all(|part| matches!(part, Component::Normal(_)));
         let mut fitting: Vec<&Found> =
             all.iter().filter(|found| plain && found.path.ends_with(named)).collect();
-        match class.replace('/', ".").rsplit_once('.') {
-            Some((package, _)) => {
+        match convention::package(&class.replace('/', ".")) {
+            Some(package) => {
                 let inner = Path::new(&package.replace('.', "/")).join(file_name(file)?);
                 fitting.retain(|found| found.path.ends_with(&inner));
             }

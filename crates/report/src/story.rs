@@ -17,6 +17,9 @@ mod sentences;
 mod serial;
 
 use serde::Serialize;
+pub(crate) use untorn_trace::tables::convention::{
+    class_and_method as split_block, short as short_variable,
+};
 
 use crate::model::{Fault, Finding, Report, Why};
 use crate::text::ellipsis;
@@ -396,27 +399,9 @@ pub fn meaning(finding: &Finding) -> Option<String> {
     Some(plot.pair()?.meaning(&plot))
 }
 
-/// `com.acme.Account` and `withdraw`, `bank::Account` and `withdraw`; a name of one part is all method.
-pub(crate) fn split_block(name: &str) -> (&str, &str) {
-    // Labels may end in an explanation, as in `A.write (synchronized)`.
-    let bare = name.split(" (").next().unwrap_or(name);
-    match bare.rsplit_once("::").or_else(|| bare.rsplit_once('.')) {
-        Some((class, method)) if !class.is_empty() && !method.is_empty() => (class, method),
-        _ => ("", bare),
-    }
-}
-
 /// `withdraw` of `com.acme.Account.withdraw`.
 pub fn method(block: &str) -> &str {
     split_block(block).1
-}
-
-/// `balance` of `Account#1.balance`.
-pub(crate) fn short_variable(name: &str) -> &str {
-    match name.rsplit_once('.') {
-        Some((_, field)) if !field.is_empty() => field,
-        _ => name,
-    }
 }
 
 /// A value in a sentence: whole if it is short.

@@ -11,6 +11,7 @@ use crate::model::{CheckFacts, Edge, Fault, Finding, SceneStep};
 use crate::operation::{Action, Operation};
 use crate::phrasing;
 use crate::text::ellipsis;
+use untorn_trace::tables::convention;
 
 /// Locks of a cycle beyond so many are not named in a sentence.
 const MAX_NAMED: usize = 3;
@@ -86,7 +87,7 @@ fn name(plot: &Plot<'_>, lock: &str) -> String {
 fn bare_blocks(finding: &Finding) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for block in finding.transactions.iter().filter_map(|own| own.blocks.first()) {
-        let bare = block.name.split(" (").next().unwrap_or(&block.name).to_owned();
+        let bare = convention::bare_label(&block.name).to_owned();
         if !all.contains(&bare) {
             all.push(bare);
         }

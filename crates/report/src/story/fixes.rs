@@ -2,6 +2,7 @@
 //! kind of variable it is, which line declares the method. What does not apply is not said.
 
 use serde::Serialize;
+use untorn_trace::tables::convention::{self, simple_class};
 
 use super::{Plot, short_variable, split_block};
 use crate::language::{Language, Phrase, Problem};
@@ -103,7 +104,7 @@ impl<'a> Scheme<'a> {
         // The intruder held it, too, while the torn thread was away: so it was free.
         let apart = held[0].iter().find(|lock| held[2].contains(lock) && held[1].contains(lock));
         let apart = apart.cloned();
-        let (owner, _) = first.target.rsplit_once('.').unwrap_or(("", ""));
+        let owner = convention::owner(&first.target).unwrap_or("");
         let method = split_block(&block.name).1;
         Some(Self {
             x: ellipsis(short_variable(&first.target), 40),
@@ -249,12 +250,6 @@ pub(super) fn with_declaration(fix: Fix, plot: &Plot<'_>, method: &str) -> Fix {
         Some(change) => change.apply(fix),
         None => fix,
     }
-}
-
-/// `Account` of `com.acme.Account#1`.
-pub(super) fn simple_class(name: &str) -> &str {
-    let class = name.split('#').next().unwrap_or("");
-    class.rsplit(['.', '$']).next().unwrap_or(class)
 }
 
 /// The declaration of the method with its lock, if exactly one line in the excerpts looks like it.

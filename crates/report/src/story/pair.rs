@@ -4,12 +4,13 @@
 //! The four accesses have roles. The torn block accesses the first variable before the other thread does, and the
 //! second one after it. When the other thread accesses the second is not part of the pattern.
 
-use super::fixes::{Fix, simple_class, with_declaration};
+use super::fixes::{Fix, with_declaration};
 use super::{Link, Node, Plot, Row, Span, headline, short_value, short_variable, split_block};
 use crate::language::{Phrase, Problem};
 use crate::model::{Edge, Finding, Why};
 use crate::operation::{Action, Operation};
 use crate::text::ellipsis;
+use untorn_trace::tables::convention::{self, simple_class};
 
 /// The accesses: torn first, other first, other second, torn second. The two in front share a variable, and so do the
 /// two behind.
@@ -297,7 +298,7 @@ impl Pair<'_> {
 
     pub fn fixes(&self, plot: &Plot<'_>) -> Vec<Fix> {
         let mut out = vec![self.lock(plot)];
-        let (owner, _) = self.torn[0].target.rsplit_once('.').unwrap_or(("", ""));
+        let owner = convention::owner(&self.torn[0].target).unwrap_or("");
         let language = plot.finding.language();
         out.extend(language.fix(&Problem::LibraryClass { class: simple_class(owner) }));
         let [x, y] = self.names();
@@ -349,7 +350,7 @@ impl Pair<'_> {
                 ),
             );
         }
-        let (owner, _) = self.torn[0].target.rsplit_once('.').unwrap_or(("", ""));
+        let owner = convention::owner(&self.torn[0].target).unwrap_or("");
         let fix = Fix::new(
             format!("Put {x} and {y} under one lock"),
             format!(

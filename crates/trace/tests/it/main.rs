@@ -1,6 +1,7 @@
 //! Every format, read and written, whole and broken; and the validator.
 
 mod common;
+mod facts;
 mod json_lines;
 mod open;
 mod rapid;

@@ -46,7 +46,7 @@ pub struct Console {
     volume: Volume,
     /// The reader of our output has gone (`| head`): say no more, but finish the work, so that the
     /// exit code still tells the verdict.
-    deaf: bool,
+    is_closed: bool,
 }
 
 /// Without a terminal, lines are this long: the same output on every machine.
@@ -68,7 +68,7 @@ impl Console {
             .filter(|_| terminal)
             .map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0).clamp(40, 140));
         let look = Look { width, color, verbose: volume == Volume::Verbose };
-        Self { look, volume, deaf: false }
+        Self { look, volume, is_closed: false }
     }
 
     /// A console for commands without options of their own.
@@ -83,14 +83,14 @@ impl Console {
 
     /// Writes the result itself to standard output, quiet or not.
     pub fn put(&mut self, text: &str) -> Result<()> {
-        if self.deaf {
+        if self.is_closed {
             return Ok(());
         }
         let mut out = io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                self.deaf = true;
+                self.is_closed = true;
                 Ok(())
             }
             Err(error) => Err(Failure::run(format!("cannot write to standard output: {error}"))),

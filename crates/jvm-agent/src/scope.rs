@@ -100,9 +100,8 @@ pub struct Scope {
 
 impl Scope {
     pub fn new(config: &ScopeConfig) -> Self {
-        let patterns = |texts: &[String]| {
-            texts.iter().map(|text| Glob::new(&text.replace('.', "/"))).collect()
-        };
+        let patterns =
+            |texts: &[String]| texts.iter().map(|text| Glob::new(text.replace('.', "/"))).collect();
         Self {
             instrument: patterns(&config.instrument),
             exclude: patterns(&config.exclude),

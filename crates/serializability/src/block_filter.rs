@@ -21,7 +21,7 @@ impl BlockFilter {
     /// Blocks whose label matches one of `atomic` (all, if there is none) and none of `not_atomic`.
     /// A pattern is a label in which `*` stands for any text.
     pub fn new(atomic: &[String], not_atomic: &[String]) -> Self {
-        let patterns = |texts: &[String]| texts.iter().map(|text| Glob::new(text)).collect();
+        let patterns = |texts: &[String]| texts.iter().map(Glob::new).collect();
         let mut filter = Self {
             atomic: patterns(atomic),
             not_atomic: patterns(not_atomic),

@@ -29,9 +29,15 @@ pub fn cargo(arguments: &[&str]) -> Command {
 
 /// Runs it; what it prints is seen.
 pub fn run(mut command: Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
-    ensure!(status.success(), "{command:?} failed: {status}");
+    let status = command.status().with_context(|| format!("cannot start {}", line(&command)))?;
+    ensure!(status.success(), "{} failed: {status}", line(&command));
     Ok(())
+}
+
+/// The command as it would be typed, without its environment.
+fn line(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
 }
 
 /// Runs it without showing what it prints.
@@ -42,9 +48,9 @@ pub fn run_quietly(mut command: Command) -> Result<()> {
 
 /// What it prints.
 pub fn output(mut command: Command) -> Result<String> {
-    let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
+    let output = command.output().with_context(|| format!("cannot start {}", line(&command)))?;
     if !output.status.success() {
-        bail!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr));
+        bail!("{} failed: {}", line(&command), String::from_utf8_lossy(&output.stderr));
     }
     Ok(String::from_utf8(output.stdout)?)
 }

@@ -165,7 +165,7 @@ impl<'a> Method<'a> {
     /// call of the other constructor, `super(…)` or `this(…)`. `None` if that cannot be told, and
     /// for all other methods.
     ///
-    /// Which of several calls it is, is told by counting each `new` up and each constructor call
+    /// Which of several calls it is, is found by counting each `new` up and each constructor call
     /// that completes one down. If several calls come into question, the last one counts; and if
     /// a stack map behind it says that `this` may be uninitialised there, none does.
     pub fn initialised_from(&self, class: &ClassFile<'_>) -> Option<u32> {
@@ -226,7 +226,7 @@ pub(crate) const POOL_COUNT_AT: usize = 8;
 
 impl<'a> ClassFile<'a> {
     /// Reads a class. The structure has to be right down to the attributes of code; instructions
-    /// and the contents of other attributes are looked at when they are asked for.
+    /// and the contents of other attributes are read when they are asked for.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ClassError> {
         let mut cursor = Cursor::new(bytes, "the header");
         let magic = cursor.u32()?;

@@ -211,7 +211,7 @@ impl Iterator for Targets<'_> {
 }
 
 /// The instructions of some code in their order. Ends after the first error, since what follows a
-/// broken instruction cannot be told.
+/// broken instruction cannot be decoded.
 #[derive(Clone, Debug)]
 pub struct Instructions<'a> {
     code: &'a [u8],

@@ -39,7 +39,7 @@ impl Default for Options {
 pub struct Report {
     /// The most promising first.
     pub findings: Vec<Finding>,
-    /// All calls that touch what compositions can be about, whoever makes them.
+    /// All calls that touch what compositions can be about, of the application and its libraries.
     pub set_calls: Vec<SetCallSite>,
     pub statistics: Statistics,
     pub skipped: Skipped,
@@ -344,7 +344,7 @@ fn sort(findings: &mut [Finding]) {
     });
 }
 
-/// What else a method does with one object is worth less once the best is told.
+/// Further findings about the same object in one method are worth less than the best one.
 fn demote_repeated(findings: &mut [Finding]) {
     let mut seen = FxHashSet::default();
     for finding in findings {

@@ -2,7 +2,7 @@
 //! methods do.
 //!
 //! A table, because bytecode does not tell: `ConcurrentHashMap.get` writes nothing and
-//! `computeIfAbsent` looks like a dozen writes. Methods are told by name within a family of
+//! `computeIfAbsent` looks like a dozen writes. Methods are known by name within a family of
 //! classes; what the table does not name has no effect.
 
 use untorn_codemodel::Program;

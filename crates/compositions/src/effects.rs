@@ -1,4 +1,4 @@
-//! What calls do to fields, told by the way from parameters, `this` and static fields.
+//! What calls do to fields, as access paths from parameters, `this` and static fields.
 //!
 //! Paper: ICFinder, section 4 (transitive side effects). Deviations: an effect keeps its root and
 //! the way to the field (at most three fields), so that "which object" can be asked at the call; it
@@ -347,7 +347,7 @@ fn accessed(context: &MethodContext<'_>, at: InstrId) -> Option<(AccessPath, boo
     }
 }
 
-/// Fields that cannot change, loggers, and what compilers add are nobody's state.
+/// Fields that cannot change, loggers, and fields that compilers add are no state.
 pub fn matters(program: &Program, field: FieldId) -> bool {
     let field = program.field(field);
     if field.is_state {

@@ -80,9 +80,9 @@ fn keys(owner: &AccessPath, held: &[HeldLock]) -> Vec<Key> {
 pub enum Guard {
     /// No lock is held over both calls.
     None,
-    /// Some lock is, but not everybody who changes the object takes it, as far as we see.
+    /// Some lock is, but not all code that changes the object takes it, as far as we see.
     Some,
-    /// The object's own lock is, or one that everybody who changes the object takes.
+    /// The object's own lock is, or one that all code that changes the object takes.
     Sure,
 }
 
@@ -242,7 +242,7 @@ fn same_argument(context: &MethodContext<'_>, a: &SetCall, b: &SetCall) -> bool 
     let arguments = |set_call: &SetCall| {
         let operands = &context.body.instr(set_call.instr).operands;
         let things = operands.iter().skip(1).map(|&value| thing(context, value));
-        // The object itself, and who holds it, are the same for every call on it.
+        // The object itself and its owner are the same for every call on it.
         things
             .filter(|thing| !thing.is_some_and(|thing| leads_to(thing, &a.owner)))
             .collect::<Vec<_>>()

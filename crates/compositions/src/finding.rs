@@ -81,7 +81,7 @@ pub struct SetCallSite {
     pub pc: u32,
 }
 
-/// What was looked at and counted, after the paper's Tables 1 and 2. Compositions are pairs of
+/// What was analysed and counted, after the paper's Tables 1 and 2. Compositions are pairs of
 /// calls: those of one method on one object that call the same two methods count once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {

@@ -108,7 +108,7 @@ impl Locks {
         }
     }
 
-    /// Gives methods that nobody else can call the locks that all of their callers hold.
+    /// Gives methods whose callers are all known the locks that all of these hold.
     fn hand_down(
         &mut self,
         program: &Program,
@@ -318,7 +318,7 @@ fn kept(context: &MethodContext<'_>, found: &MethodLocks, before: usize) -> Vec<
     kept
 }
 
-/// The locks held at a call, in terms of who is called.
+/// The locks held at a call, in terms of the callee.
 fn handed(context: &MethodContext<'_>, site: &Site, held: &[HeldLock]) -> Vec<AccessPath> {
     let operands = &context.body.instr(site.instr).operands;
     let mut found = Vec::new();

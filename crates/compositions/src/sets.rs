@@ -4,7 +4,7 @@
 //! block, sets that share a field merged) the sets of a real application collapse into one of
 //! thousands of fields. Deviations: only fields of the locked object itself count, its own and those
 //! of its ancestors; sets belong to a concrete class, so that two children of one abstract class
-//! are not glued together; static fields belong to their class, and only with a lock of their class;
+//! are not merged; static fields belong to their class, and only with a lock of their class;
 //! what cannot change is left out. What the lock protects deeper down is the business of the
 //! objects there. A thread-safe object of the JDK is a set of its own.
 //!
@@ -128,7 +128,7 @@ impl Sets {
             let (mut written, mut all_written) = (Vec::new(), Vec::new());
             for effect in effects.of(method).iter().filter(|effect| effect.is_locked(0)) {
                 let Some(&field) = effect.place.path().first() else { continue };
-                // What a thread-safe object holds is its own business.
+                // A thread-safe object protects its own contents.
                 let other = effect.place.last().is_some_and(|last| program.field(last).is_state);
                 if other || !mutable.contains(&field) || !matters(program, field) {
                     continue;
@@ -203,7 +203,7 @@ fn visible(program: &Program, class: ClassId) -> Vec<MethodId> {
     found
 }
 
-/// Fields that somebody changes after they were made, themselves or what they hold.
+/// Fields that are changed after construction, themselves or what they hold.
 fn mutable(program: &Program, effects: &Effects) -> FxHashSet<FieldId> {
     let mut found = FxHashSet::default();
     for id in program.method_ids() {

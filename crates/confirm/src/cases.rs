@@ -1,8 +1,8 @@
 //! Deciding by cases: the saturation with choices, for what is too wide to search block by block.
 //!
-//! Ours; `algorithms.md` §2 suggests a SAT solver over block order for the same job. Where the saturation
-//! comes to rest without a contradiction, a choice is open: either a read has several candidates, or it has
-//! one and some other writer of the variable is neither before that source nor after the reader.
+//! No paper. (A SAT solver over the order of blocks could do the same.) Where the saturation comes to rest
+//! without a contradiction, a choice is open: either a read has several candidates, or it has one and some
+//! other writer of the variable is neither before that source nor after the reader.
 //! Each way to choose is tried in turn, saturated, and given to the serialiser.
 //!
 //! Promise: exact, or `Spent`. Every serial order makes one of the choices, so if all lead to a
@@ -99,7 +99,7 @@ fn choice(core: &Core, case: &Saturation) -> Option<Choice> {
     })
 }
 
-/// Some order that keeps what must hold: who has fewer before it comes first.
+/// Some order that keeps what must hold: a block with fewer predecessors comes first.
 fn any_order(core: &Core, case: &Saturation) -> Vec<Node> {
     let mut nodes: Vec<Node> = (1..core.nodes()).map(Node::new).collect();
     nodes.sort_by_key(|&node| size(case.order.before(node)));

@@ -75,14 +75,14 @@ pub struct Core {
     /// `updates[first_update[s]..first_update[s + 1]]`.
     pub updates: Vec<NeedId>,
     pub first_update: Vec<u32>,
-    /// By slot and by class: who leaves any value there, and that value.
+    /// By slot and by class: the nodes that leave a value there, and that value.
     pub writers: Rows,
     pub sources: Rows,
     /// The nodes of each thread in its order.
     pub chains: Vec<Vec<Node>>,
     /// What every serial order keeps.
     pub order: Order,
-    /// A first guess at a serial order, once [`Core::guess`] was told one.
+    /// A first guess at a serial order, once [`Core::guess`] was given one.
     pub rank: Vec<u32>,
 }
 

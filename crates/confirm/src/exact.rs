@@ -2,8 +2,8 @@
 //!
 //! The exhaustive check of AtomChase (ISSRE 2015), made bearable: orders that are known to hold in every
 //! serial order are kept, blocks that change nothing run at once, a value that is still needed and cannot
-//! come back is never destroyed, and what follows a state (who has run, memory as far as it will be
-//! read) is looked at once only.
+//! come back is never destroyed, and what follows a state (which blocks have run, memory as far as it will be
+//! read) is searched only once.
 //!
 //! Promise: exact, or `Spent` when the budget is used up.
 
@@ -17,7 +17,7 @@ use crate::replay::{Choices, Preference, Replay};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SearchResult {
     Found(Vec<Node>),
-    /// There is none; so many states were looked at.
+    /// There is none; so many states were searched.
     None(u64),
     Spent,
 }

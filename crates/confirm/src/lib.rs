@@ -113,7 +113,7 @@ pub struct Confirmation {
     pub facts: Facts,
 }
 
-/// What was looked at.
+/// What was examined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Facts {
     /// Transactions with accesses, and how many of them are blocks.

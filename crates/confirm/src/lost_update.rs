@@ -80,7 +80,7 @@ impl Matching<'_> {
         self.slot_of[node] = slot;
     }
 
-    /// Most updates find a source that nobody has.
+    /// Most updates find a free source.
     fn first_free(&mut self, need: NeedId, slot: u32) -> bool {
         let row = self.candidates.row(need.index());
         let free = ones(row).find(|&node| self.slot_of[node] != slot);

@@ -39,7 +39,7 @@ pub struct Order {
     nodes: usize,
     /// Pairs added so far.
     pub added: u64,
-    /// The pairs, as far as somebody wants to know.
+    /// The pairs, if the caller asked for them.
     pub log: Vec<Step>,
     pub logs: bool,
 }

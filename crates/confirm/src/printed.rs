@@ -11,7 +11,7 @@
 //!   by e2's thread at all. (The formula is damaged in print; this is its most plausible reading.)
 //!
 //! "Up to" and "from" include the event itself, as printed. We add nothing: initial values and
-//! third threads are not looked at.
+//! third threads are ignored.
 //!
 //! Promise: none. RWW is wrong as soon as variables have initial values, WRW with a third thread, and WRW
 //! never fires on a dirty read. Tests pin these down.
@@ -27,7 +27,7 @@ use crate::verdict::{Point, Reason};
 pub enum Printed {
     Holds(Reason),
     Fails,
-    /// So many triples were looked at, and there are more.
+    /// As many triples were checked as are allowed, and there are more.
     Spent(u64),
 }
 

@@ -116,7 +116,7 @@ impl Explainer<'_> {
         })
     }
 
-    /// Who wrote the value that was read, before replacing it.
+    /// The blocks that wrote the value that was read, and then replaced it.
     fn passing(&self, need: &Need) -> Option<(Block, EventIdx)> {
         let slot = self.core.slots[need.slot as usize].slot;
         let reader = self.core.blocks[need.node.index()];
@@ -191,7 +191,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// Tells that a read has only one source, if that was not told as a step.
+    /// Adds that a read has only one source, unless a step says so already.
     fn told_source(&self, id: NeedId, source: Node, told: &mut ReportedOrders) {
         let step = Step { from: source, to: self.core.need(id).node, why: Why::OnlySource(id) };
         let forced = self.forced(&step);
@@ -259,7 +259,7 @@ impl Explainer<'_> {
     }
 }
 
-/// What was told so far.
+/// The orders reported so far.
 struct ReportedOrders {
     forced: Vec<Forced>,
     /// Which steps of the log are in it.

@@ -36,7 +36,7 @@ pub enum Outlook {
     Harmless,
     /// It overwrites values that so many reads still need.
     Overwrites(u32),
-    /// It overwrites a value that a read still needs and nobody can bring back.
+    /// It overwrites a value that a read still needs and no block can write again.
     Fatal,
 }
 
@@ -164,9 +164,9 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Runs whatever is harmless. If some serial order goes on from here, then also one that begins
+    /// Runs everything that is harmless. If some serial order goes on from here, then also one that begins
     /// with a block that can run now and writes nothing that is still read: pulling it to the
-    /// front disturbs nobody.
+    /// front changes nothing for others.
     pub fn run_harmless(&mut self) {
         let mut progress = true;
         while progress {
@@ -200,7 +200,7 @@ impl<'a> Replay<'a> {
         found
     }
 
-    /// What decides how it can go on: who has run, and the memory as far as it will be read.
+    /// What decides how it can go on: which blocks have run, and the memory as far as it will be read.
     pub fn key(&self, key: &mut Vec<u32>) {
         key.clear();
         key.extend_from_slice(&self.next);

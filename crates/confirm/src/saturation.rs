@@ -1,7 +1,7 @@
 //! Orders that hold in every serial order, and what follows from them: the refuter.
 //!
-//! After the saturation that `algorithms.md` §2 describes, which generalises the conditions of
-//! AtomChase (ISSRE 2015) to any number of threads and variables and to initial values.
+//! It generalises the conditions of AtomChase (Eslamimehr, Lesani, ISSRE 2015) to any number of threads and
+//! variables and to initial values.
 //!
 //! For a read of x by block b that must find value v, the *candidates* are the blocks that leave v
 //! in x, do not run after b, and have no other writer of x between them and b. In every serial order
@@ -28,7 +28,7 @@ use crate::rows::{Rows, ones, size};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Contradiction {
     Cycle(Cycle),
-    /// Nobody is left who can have served the read.
+    /// No candidate is left as the source of the read.
     NoSource(NeedId),
     LostUpdate(LostUpdate),
 }

@@ -1,7 +1,7 @@
 //! Finding a serial order quickly: the prover.
 //!
-//! After the serialiser of `algorithms.md` §2. Blocks that write nothing are run at once, and none is run that
-//! destroys a value for good. Among the others the first attempt takes the one that comes first in
+//! No paper. Blocks that write nothing are run at once, and none is run that destroys a value that is still
+//! needed and cannot come back. Among the others the first attempt takes the one that comes first in
 //! the order of conflicts, which is right outside of tangles; the second one that destroys the fewest values
 //! still to be read. A little backtracking helps where a choice was wrong.
 //!

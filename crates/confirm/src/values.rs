@@ -5,7 +5,7 @@
 //! returned. What remains unknown is a *symbol*: some value, possibly equal to any other, surely
 //! equal to itself.
 //!
-//! A read that returned something else than the last write says that somebody wrote unseen. Nothing
+//! A read that returned something else than the last write shows a write that was not recorded. Nothing
 //! that the trace says of such a variable can be used against a block, nor in favour of one.
 
 use rustc_hash::FxHashMap;
@@ -13,7 +13,7 @@ use untorn_trace::{EventIdx, ThreadId, Value, VarId};
 
 use crate::ids::Slot;
 
-/// A value, or a symbol for one that nobody recorded.
+/// A value, or a symbol for one that was not recorded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum SymbolicValue {
     Known(Value),
@@ -63,7 +63,7 @@ pub struct Contradiction {
 pub struct Memory {
     slots: FxHashMap<VarId, Slot>,
     pub variables: Vec<Variable>,
-    /// What reads told about symbol `i`.
+    /// What reads show about symbol `i`.
     symbols: Vec<Option<Value>>,
 }
 
@@ -148,7 +148,7 @@ impl Memory {
         variable.now
     }
 
-    /// The value with all that the trace told about it. Call it when the whole trace was read.
+    /// The value with all that the trace shows about it. Call it when the whole trace was read.
     #[inline]
     pub fn resolve(&self, val: SymbolicValue) -> SymbolicValue {
         match val {

@@ -19,7 +19,7 @@ pub struct SerialOrder {
     pub blocks: Vec<Block>,
 }
 
-/// Who took part: a transaction, or (`None`) the initial values.
+/// A participant: a transaction, or (`None`) the initial values.
 pub type Party = Option<Block>;
 
 /// An access and its value.
@@ -55,9 +55,9 @@ pub struct NoSource {
     pub read: Point,
     /// Orders that hold, from which the rest follows.
     pub orders: Vec<Forced>,
-    /// Who left that value, and why it cannot have been read from there.
+    /// The blocks that left that value, and why it cannot have been read from there.
     pub excluded: Vec<(Party, Excluded)>,
-    /// If nobody left that value: who wrote it and replaced it before it was through.
+    /// If no block left that value: the blocks that wrote it and replaced it before they ended.
     pub passing: Option<(Block, EventIdx)>,
 }
 
@@ -92,7 +92,7 @@ pub struct Forced {
 pub enum OrderReason {
     /// The order of a thread, or of fork and join; or because initial values come first.
     Kept,
-    /// `to` read what `from` left, as nobody else can have given it.
+    /// `to` read what `from` left: there is no other source.
     /// `write` is `None` for an initial value.
     Read { var: VarId, write: Option<Point>, read: Point },
     /// `from` runs before `reader`, which read what `to` left; `from` wrote, too, and must not come
@@ -101,9 +101,9 @@ pub enum OrderReason {
     /// `to` runs after `source`, which left what `from` read; `to` wrote, too, and must not come
     /// between.
     NotBetweenLate { var: VarId, source: Party, read: Point },
-    /// Whoever served this read of `to`, `from` was or preceded it.
+    /// Whichever block was the source of this read of `to`, `from` was it or preceded it.
     EverySource { var: VarId, read: Point },
-    /// Whoever served this read of `from`, `to` wrote something else after it.
+    /// Whichever block was the source of this read of `from`, `to` wrote something else after it.
     AfterEverySource { var: VarId, read: Point },
 }
 
@@ -116,7 +116,7 @@ pub enum Doubt {
     TooLarge { blocks: usize },
     /// With some values for what was not recorded it is atomic, or may be, and with others not.
     UnknownValues,
-    /// The trace contradicts itself: somebody wrote unseen. Leaving this variable out, it is atomic or
+    /// The trace contradicts itself: a write was not recorded. Leaving this variable out, it is atomic or
     /// may be.
     Inconsistent(Contradiction),
     /// The chosen method alone cannot tell.

@@ -1,7 +1,7 @@
 //! A part of a trace.
 //!
 //! A window is judged as a trace of its own: it starts with the memory that the events before it
-//! left, and what sticks out of it is not looked at. Blocks may be reordered across its borders in
+//! left, and what lies outside is ignored. Blocks may be reordered across its borders in
 //! a serial order of the whole trace, so neither answer about a window is one about the whole
 //! (except own-read, which needs nothing but one block).
 

@@ -13,7 +13,7 @@
 //!   a hundred thousand accesses costs what its few places cost. For each candidate a handful of
 //!   instances is kept: different threads, variables, early and late, with events of the other thread
 //!   near in time.
-//! * A block that nobody declared is an activation of a method ([`Origin::Inferred`]): the innermost
+//! * A block that is not declared is an activation of a method ([`Origin::Inferred`]): the innermost
 //!   one that contains both accesses, if no declared block and no critical section does. Two accesses
 //!   that merely follow each other in a loop do not count: see [`pairs`].
 //! * Of a check and an act in one method, the run may show both in one thread and the check alone in
@@ -124,11 +124,11 @@ pub struct Candidates {
     pub candidates: Vec<Candidate>,
     /// Candidates whose every instance is ruled out by a lock held around it.
     pub guarded: u64,
-    /// Candidates of which every instance looked at is ordered by forks and joins, or guarded.
+    /// Candidates of which every examined instance is ordered by forks and joins, or guarded.
     pub ordered: u64,
-    /// Combinations of places not looked at because there were too many.
+    /// Combinations of program points that were left out because there were too many.
     pub left_out: u64,
-    /// Shared variables not looked at, or not from every side, because time was over.
+    /// Shared variables that were not examined, or not completely, because time was over.
     pub unseen_vars: u64,
     /// Candidates of two variables; declared blocks first, then in order of time.
     pub pairs: Vec<PairCandidate>,

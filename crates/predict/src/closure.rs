@@ -10,7 +10,7 @@
 //! So the closure is taken of what comes *before* the goal in each of its threads, at several
 //! places (right before its first event there, before the locks around it, before its last event,
 //! where fewest locks are held), and from there threads are run on towards the goal, event by
-//! event: who needs a lock, a write, a fork first lets its owner run to that point. The tail may
+//! event: a thread that needs a lock, a write or a fork lets its owner run to that point first. The tail may
 //! reverse critical sections, the set may not. Sets are one number a thread; clocks
 //! ([`Clocks`](crate::index::Clocks)) and sorted lists replace walking through the events.
 //!

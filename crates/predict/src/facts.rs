@@ -1,5 +1,5 @@
-//! What every question about a history needs: who is ordered before whom whatever the schedule, and who
-//! holds which lock where. Computed once, shared by all engines and threads.
+//! What every question about a history needs: which events every schedule orders, and which threads
+//! hold which locks where. Computed once, shared by all engines and threads.
 
 mod clocks;
 mod holds;

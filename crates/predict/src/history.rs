@@ -116,7 +116,7 @@ pub struct History {
 
 const NO_SECTION: u32 = u32::MAX;
 
-/// Stretches that may be open at once; further back nobody looks.
+/// Stretches that may be open at once; older ones are not searched.
 const MAX_STRETCHES: usize = 64;
 
 impl History {

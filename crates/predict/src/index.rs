@@ -1,4 +1,4 @@
-//! What the precise engines look up: which locks a thread holds at a place, who writes a variable,
+//! What the precise engines look up: which locks a thread holds at a place, which events write a variable,
 //! and what must have happened before an event.
 //!
 //! Built once for a history and a strength, linear in the number of events (times the number of

@@ -1,6 +1,6 @@
 //! Which violations can happen in a reordering of an observed run?
 //!
-//! A run is first made ready: [`History`] knows each thread's events, who holds which lock, what each
+//! A run is first made ready: [`History`] knows each thread's events, the locks held, what each
 //! read read, and where blocks begin and end. A [`Goal`] names events that shall happen in a given
 //! order; an [`Engine`] decides whether some run can do that, and shows it by a [`Plan`].
 //!

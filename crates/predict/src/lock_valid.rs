@@ -12,7 +12,7 @@
 //! end, locks that are not nested, forks, joins, waits and notifications as well. A cycle is a proof that
 //! there is no plan. Otherwise the events are put into an order that respects what is forced and
 //! else follows the history ([`order`]); a thread runs beyond what the goal needs only to leave a
-//! lock that somebody waits for. If that gets stuck, a small search tries other orders.
+//! lock that another thread waits for. If that gets stuck, a small search tries other orders.
 //!
 //! Promise: `Feasible` comes with a plan by the rules of [`Strength::Lock`], `Infeasible` is a proof.
 //! Rarely, with three or more threads, neither is found; that is `Undecided`.

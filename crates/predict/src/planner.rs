@@ -35,7 +35,7 @@ use relaxed::Relaxed;
 /// How much work one goal is worth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PlannerBudget {
-    /// States that are looked at.
+    /// The most states that are expanded.
     pub states: usize,
     /// Events of a problem that shall be complete.
     pub whole: u32,

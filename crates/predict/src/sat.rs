@@ -17,7 +17,7 @@
 //!
 //! Promise: plans are plans, `Infeasible` is a proof, and `Undecided` is said when neither was found
 //! within the budget. A budget counts decisions, nodes and clauses, so the same question has the same
-//! answer everywhere, unless who asks sets a deadline.
+//! answer everywhere, unless the caller sets a deadline.
 
 mod acyclic;
 mod encode;

@@ -1,9 +1,9 @@
 //! A question about a history as a planning problem: facts, and actions that need some, add some and
 //! delete some.
 //!
-//! After the paper on predicting atomicity violations via planning (2011, the third in our list), as
-//! `algorithms.md` §4 states it: an action an event, one more for each write that a read can be
-//! coupled with, facts for what is done, who holds which lock and what a variable holds.
+//! After Razavi, Farzan and McIlraith, *Predicting atomicity violations in concurrent programs via planning*,
+//! 2011: an action for each event, one more for each write that a read can be
+//! coupled with, facts for what is done, which thread holds which lock and what a variable holds.
 //!
 //! Deviations. A thread's position is one fact at a time, so that no action needs "not executed".
 //! Locks are a fact a thread and side ("does not hold it"), which gives read/write locks and

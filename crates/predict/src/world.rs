@@ -11,7 +11,7 @@ use crate::facts::Facts;
 use crate::history::At;
 use crate::plan::Plan;
 
-/// Who holds a lock.
+/// The threads that hold a lock.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Holders {
     exclusive: Option<ThreadId>,
@@ -37,7 +37,7 @@ pub(crate) struct World<'f, 'h> {
     /// When each notification after the cut happened, and each wait: positions in `steps`, from 1.
     notified: SmallVec<[(At, u32); 4]>,
     waits: SmallVec<[(ThreadId, u32); 4]>,
-    /// The thread that is between the halves of an update: nobody else may go on.
+    /// The thread that is between the two halves of an update: no other thread may run.
     updating: Option<ThreadId>,
 }
 

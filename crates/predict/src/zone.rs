@@ -2,7 +2,7 @@
 //!
 //! A *zone* says how many events of each thread have happened before the question begins (they run
 //! in the order of the history) and up to where each thread may run. The zone that begins with
-//! nothing and holds whatever a plan could need is *whole*: if it has no plan, there is none.
+//! nothing and holds everything that a plan could need is *whole*: if it has no plan, there is none.
 
 use untorn_trace::{Op, ThreadId, VarId};
 
@@ -75,7 +75,7 @@ impl Zone {
     }
 }
 
-/// A set that grows by whatever its events could need.
+/// A set that grows by everything that its events could need.
 struct Cone<'i, 'a> {
     index: &'i Index<'a>,
     goal: &'i Goal,
@@ -85,7 +85,7 @@ struct Cone<'i, 'a> {
     looked_at: Cut,
     most: u32,
     /// What is too much is left out, instead of giving up. Then of the writes that a read could read
-    /// from, only a few of each thread are looked at.
+    /// from, only a few of each thread are tried.
     is_partial: bool,
     /// Something was left out, because it is too much or beyond the end of the goal.
     cut_short: bool,
@@ -194,7 +194,7 @@ impl<'i, 'a> Cone<'i, 'a> {
         }
     }
 
-    /// Who is in the way of somebody must be able to get out of it.
+    /// A thread that blocks another must be able to release what it holds.
     fn finish_sections(&mut self, thread: ThreadId) {
         let index = self.index;
         for &id in index.held(thread, self.limit[thread.index()]) {

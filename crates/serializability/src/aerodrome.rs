@@ -16,7 +16,7 @@
 //! * Only an open transaction can close a cycle. A finished clock without any open transaction in it
 //!   is dead, and a transaction that ends in such a state leaves no clock at all.
 //! * At its end, a transaction visits only the places it touched and the finished clocks that
-//!   contain it, and nothing if nobody took its clock.
+//!   contain it, and nothing if no clock took over its own.
 //! * A thread takes over its forker's clock at its first operation, not at the fork: fork and join
 //!   of a thread that never ran are no path.
 //! * Transactions that are still open when the trace ends are ended then; the printed algorithm
@@ -98,7 +98,7 @@ enum Last {
     Finished(ClockId),
 }
 
-/// Who touched a variable or a lock.
+/// The last accesses of a variable or a lock.
 #[derive(Debug, Default)]
 struct Touches {
     writer: Last,
@@ -124,7 +124,7 @@ struct Thread {
     dependents: Vec<ClockId>,
     /// A finished clock with the same open transactions in it as `clock`.
     tail: Option<ClockId>,
-    /// Who forked this thread; `Nobody` once it has run.
+    /// The transaction that forked this thread; `Nobody` once it has run.
     birth: Last,
 }
 
@@ -273,7 +273,7 @@ impl<F: Fault> Engine<F> {
     fn read(&mut self, thread: ThreadId, place: Place) -> Step {
         let touches = self.touches(place);
         let me = Last::Open(thread);
-        // Who wrote the place is known to whoever conflicts with this read: no need to say more.
+        // Every later conflict with this read also conflicts with the last write: the read adds nothing.
         if touches.writer == me || touches.open_readers.contains(&thread) {
             return Ok(());
         }
@@ -359,7 +359,7 @@ impl<F: Fault> Engine<F> {
                 if self.now.is_in(thread, &self.threads[other.index()].clock) {
                     return Err(Torn);
                 }
-                // Who depends on it already gets the rest when it ends.
+                // Transactions that depend on it already get the rest when it ends.
                 if !self.now.is_in(other, &self.threads[thread.index()].clock) {
                     self.threads[other.index()].observed = true;
                     self.learn(thread, other);
@@ -391,7 +391,7 @@ impl<F: Fault> Engine<F> {
         to.gained::<F>(gained);
     }
 
-    /// Ends the open transaction and tells everybody who depends on it what it depended on.
+    /// Ends the open transaction and passes what it depended on to all that depend on it.
     fn end(&mut self, thread: ThreadId) -> Step {
         let Some(number) = self.now.close(thread) else { return Ok(()) };
         let mark = self.finished_clock(thread);

@@ -1,4 +1,4 @@
-//! Who has heard of whom: for each open block and each thread, the first operation of the thread
+//! First arrivals: for each open block and each thread, the first operation of the thread
 //! that comes after the block, and the conflict by which the news arrived.
 //!
 //! The order of a thread's operations makes one such arrival enough: whatever the thread does later
@@ -167,7 +167,7 @@ impl Arrivals {
         column
     }
 
-    /// The block has ended: nothing can tear it any more, so everybody forgets it.
+    /// The block has ended: no cycle can go through it any more, so its arrivals are dropped.
     pub fn close(&mut self, thread: ThreadId, column: u32) {
         self.rows[thread.index()].forget(column as usize);
         for i in 0..self.reached[column as usize].len() {

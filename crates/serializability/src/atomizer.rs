@@ -1,7 +1,7 @@
 //! Atomizer: can a block be reduced to one step?
 //!
 //! Flanagan and Freund, *Atomizer: a dynamic atomicity checker for multithreaded programs*, POPL
-//! 2004, as told in *Velodrome*, PLDI 2008. By Lipton's theorem a block is atomic if it consists of
+//! 2004, as described in *Velodrome*, PLDI 2008. By Lipton's theorem a block is atomic if it consists of
 //! right movers, then at most one non-mover, then left movers. Taking a lock is a right mover, giving
 //! it back a left mover; an access protected by a lock (by [`crate::eraser`]'s discipline) is
 //! both, an unprotected one is neither.

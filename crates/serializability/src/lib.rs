@@ -12,7 +12,7 @@
 //! transactions with an edge for each conflicting pair, earlier to later, has no cycle.
 //!
 //! A lock is therefore nothing but a variable that acquire and release write (or read, on the
-//! shared side). Re-entrance needs no filter: nobody else can touch the lock between the outer
+//! shared side). Re-entrance needs no filter: no other thread can touch the lock between the outer
 //! acquire and the outer release, so the inner ones add no edge.
 
 pub mod aerodrome;

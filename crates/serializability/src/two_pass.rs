@@ -218,7 +218,7 @@ impl<C: Checker> TwoPass<C> {
         Self { precise }
     }
 
-    /// The outcome of the precise checker, and what it was told to look at. If the first pass
+    /// The outcome of the precise checker, and what it was asked to check. If the first pass
     /// acquits everything, there is no second one.
     pub fn run<S: Source>(
         self,

@@ -325,7 +325,7 @@ impl Assignment {
     }
 }
 
-/// All serial orders, each state looked at once.
+/// All serial orders, each state visited once.
 struct Search<'a> {
     pieces: &'a [Transaction],
     kept: &'a [u64],

@@ -115,7 +115,7 @@ impl<'a> ClassEditor<'a> {
         self.plans[index].stripped.push(name.to_owned());
     }
 
-    /// Gives the class a further field. Whoever loads it must not have loaded it before: classes keep their fields.
+    /// Gives the class a further field. A class that is loaded already cannot get one.
     pub fn add_field(&mut self, access: u16, name: &str, descriptor: &str) -> Result<(), PoolFull> {
         if self.class.fields().len() + self.fields.len() >= usize::from(u16::MAX) {
             return Err(PoolFull);

@@ -2,7 +2,7 @@
 //!
 //! Old frames move to the labels of their instructions and otherwise stay as they are. Each wrap
 //! adds the frame of its handler, behind all others. Only where a wrap keeps something in a local
-//! variable, every frame has to say so: the old ones are then told in full, since they say what
+//! variable, every frame has to say so: the old ones are then written in full, since they say what
 //! changes at the end of the local variables, and the new one lies behind that end.
 
 use super::PoolBuilder;

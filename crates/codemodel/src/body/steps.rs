@@ -206,7 +206,7 @@ fn dynamic<L: Linker>(
     let site = pool.dynamic(index).map_err(|_| BodyError::Malformed("a dynamic constant"))?;
     let signature =
         Signature::parse(&site.descriptor).ok_or(BodyError::Malformed("a descriptor"))?;
-    // A task runs later and elsewhere: its effects are not those of who makes it.
+    // A task runs later and in another thread: its effects are not those of the method that makes it.
     let task =
         matches!(signature.result, "Ljava/lang/Runnable;" | "Ljava/util/concurrent/Callable;");
     let known = if task { None } else { lambda(class, index, linker) };

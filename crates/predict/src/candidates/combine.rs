@@ -114,7 +114,7 @@ impl<'a, 'h> Combiner<'a, 'h> {
         let Some(index) = self.draft(spots, pattern, local.origin, block, var) else { return };
         let draft = &mut self.candidates[index];
         if !std::mem::replace(&mut draft.candidate.is_seen, true) {
-            // Here somebody does what was only surmised.
+            // A thread was seen to do what was only assumed.
             draft.open = false;
             draft.candidate.instances = 0;
             draft.candidate.goals.clear();

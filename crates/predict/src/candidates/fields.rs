@@ -1,4 +1,4 @@
-//! Candidates of two variables: fields that belong together, changed or looked at one after the other.
+//! Candidates of two variables: fields that belong together, written or read one after the other.
 //!
 //! After MUVI (Lu, Park, Hu, Ma, Jiang, Li, Popa, Zhou, *MUVI: automatically inferring multi-variable
 //! access correlations*, SOSP 2007) and the eleven problematic interleavings of atomic sets (Vaziri, Tip,
@@ -106,7 +106,7 @@ impl PairCandidate {
 
     /// Part of a goal that is as good as the whole: all but its last event, which is still to come, and that
     /// event. Often there is a plan for the part and none for the whole: a thread that has read half of
-    /// a change holds a lock, and what it does next nobody knows. See [`PairCandidate::is_pending`].
+    /// a change holds a lock, and what it does next is unknown. See [`PairCandidate::is_pending`].
     pub fn early(goal: &Goal) -> Option<(Goal, At)> {
         let (&last, before) = goal.events.split_last()?;
         Some((Goal::new(before), last))
@@ -137,13 +137,13 @@ impl PairCandidate {
 /// Candidates that are not worth asking about, or were too many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SkippedCandidates {
-    /// A lock rules out every instance looked at.
+    /// A lock rules out every instance that was examined.
     pub guarded: u64,
     /// Forks and joins, or a lock, do.
     pub ordered: u64,
     /// Combinations of places that were too many, or came when time was over.
     pub left_out: u64,
-    /// Accesses that were not looked at because time was over.
+    /// Accesses that were not examined because time was over.
     pub unseen: u64,
 }
 

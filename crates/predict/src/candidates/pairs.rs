@@ -42,7 +42,7 @@ pub(super) struct Pair {
     pub(super) block: BlockId,
 }
 
-/// Writes looked at for the one that a second section leads to.
+/// How many writes are searched for the one that a second section leads to.
 const AHEAD: usize = 16;
 
 pub(super) struct Pairs<'a, 'h> {
@@ -123,7 +123,7 @@ impl<'a, 'h> Pairs<'a, 'h> {
         if torn != TornBy::ByWrite || !is_read(check) || !is_read(again) || twice {
             return None;
         }
-        // An update that nobody can divide: its write is the act.
+        // An atomic update: its write is the act.
         if let Some(act) = history.second_half(again) {
             return Some(act);
         }

@@ -59,7 +59,7 @@ impl<'i, 'a> Tail<'i, 'a> {
                 return None;
             }
         }
-        // Who was let run for somebody's sake may have been the last one wanted.
+        // A thread that ran only to unblock another may have completed the goal.
         let last = self.goal.events.last()?;
         let end = self.steps.iter().position(|at| at == last)?;
         self.steps.truncate(end + 1);
@@ -90,7 +90,7 @@ impl<'i, 'a> Tail<'i, 'a> {
         true
     }
 
-    /// Does `at`, and before it whatever it waits for.
+    /// Executes `at`, and before it everything that it waits for.
     fn clear_way(&mut self, at: At) -> bool {
         // Two threads may take turns in being in the way; a few rounds are plenty.
         for _ in 0..8 {

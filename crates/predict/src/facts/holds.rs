@@ -1,4 +1,4 @@
-//! Who holds which lock, at every event.
+//! The locks that each thread holds, at every event.
 //!
 //! A set of sections is stored once for each change; events in between share it.
 

@@ -27,11 +27,11 @@ struct Builder {
     history: History,
     /// By variable: as `History::link`.
     last_write: Vec<u32>,
-    /// By side: who holds a lock shared and takes it exclusively as well is in two sections.
+    /// By side: a thread that holds a lock shared and takes it exclusively as well is in two sections.
     held: FxHashMap<(ThreadId, LockId, Hold), Held>,
     /// How deep a waiting thread will hold the monitor again.
     before_wait: FxHashMap<(ThreadId, LockId), u32>,
-    /// By lock, in the order in which they came: who waits and has not been notified.
+    /// By lock, in order of arrival: threads that wait and have not been notified.
     waiting: FxHashMap<LockId, VecDeque<ThreadId>>,
     notified: FxHashMap<(ThreadId, LockId), At>,
     open: OpenBlocks,

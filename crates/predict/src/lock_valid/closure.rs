@@ -10,7 +10,7 @@ use crate::facts::{Facts, SectionId};
 use crate::goal::Goal;
 use crate::history::{At, Section};
 
-/// Sections looked at for one goal before giving up.
+/// Sections examined for one goal before giving up.
 const BUDGET: u32 = 400_000;
 
 pub(super) enum Refuted {

@@ -144,7 +144,7 @@ impl Order<'_, '_, '_> {
         }
     }
 
-    /// Lets those who wait go on, the earliest first; says whether the plan is complete.
+    /// Runs the threads that wait, the earliest first; returns whether the plan is complete.
     fn wake(&self, world: &mut World<'_, '_>, waiting: &mut SmallVec<[ThreadId; 8]>) -> bool {
         loop {
             let next = waiting

@@ -33,7 +33,7 @@ pub(super) struct Acyclic {
     edges: Vec<Option<(u32, u32)>>,
     /// Edges with a literal, in the order in which they were added.
     added: Vec<(u32, u32)>,
-    /// How much of the solver's trail has been looked at.
+    /// How much of the solver's trail has been processed.
     seen: usize,
     levels: Vec<(usize, usize)>,
     marks: Vec<u32>,

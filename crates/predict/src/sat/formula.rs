@@ -44,7 +44,7 @@ struct DecisionBudget {
     deadline: Deadline,
 }
 
-/// Decisions between two looks at the clock.
+/// Decisions between two readings of the clock.
 const CLOCK_INTERVAL: u32 = 16;
 
 impl Callbacks for DecisionBudget {

@@ -19,7 +19,7 @@ enum State {
     Same,
     /// Has read something else: does the same operations up to its next branch.
     Tainted,
-    /// Nobody knows what it does.
+    /// What it does is unknown.
     Stopped,
 }
 
@@ -194,7 +194,7 @@ impl<'f, 'h> Machine<'f, 'h> {
         at == triple.k || (!self.waiting.is_empty() && self.wake(triple))
     }
 
-    /// Lets those who waited go on as far as they can; says whether k has happened.
+    /// Runs the threads that waited as far as they can go; returns whether k has happened.
     fn wake(&mut self, triple: Triple) -> bool {
         let mut index = 0;
         while index < self.waiting.len() {

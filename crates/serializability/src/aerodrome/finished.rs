@@ -149,7 +149,7 @@ impl Finished {
     }
 
     /// Frees the memory of a clock that contains no open transaction. Its name stays taken, and
-    /// means nobody, until the next sweep.
+    /// means none, until the next sweep.
     pub(super) fn bury_if_dead(&mut self, id: ClockId, now: &OpenNumbers) {
         let slot = &mut self.slots[id.0 as usize];
         let open = |f: &FinishedClock| f.clock.0.iter().zip(&now.0).any(|(a, b)| a == b);

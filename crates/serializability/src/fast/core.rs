@@ -213,7 +213,7 @@ impl<const W: usize, const F: u8> Core<W, F> {
     fn touch_carefully(&mut self, t: usize, touch: Touch, mut me: Txn) -> Result<(), Stop> {
         let Touch { table, index, writes } = touch;
         let Location { writer, readers } = self.locations(table)[index];
-        // The same transaction did as much and nobody came in between: nothing changes.
+        // The same transaction made such an access before, and no other came in between: nothing changes.
         let fresh_reads = readers != Readers::NONE && F != fault::IGNORE_FOREIGN_READ;
         if writer == me && !(writes && fresh_reads) {
             return Ok(());

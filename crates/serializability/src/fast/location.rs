@@ -2,7 +2,7 @@
 
 use untorn_trace::{LockId, Op, ThreadId, VarId};
 
-/// The row of a thread. Row 0 belongs to no thread and has no ancestors: it stands for "nobody"
+/// The row of a thread. Row 0 belongs to no thread and has no ancestors: it stands for "no thread"
 /// without a branch.
 #[inline]
 pub(super) fn row_of(thread: ThreadId) -> usize {

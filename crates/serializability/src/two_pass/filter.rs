@@ -31,7 +31,7 @@ struct Thread {
     birth: Option<NodeId>,
 }
 
-/// Who touched a variable or a lock last, if not in a group that was dead by then.
+/// The last accesses of a variable or a lock, unless their group was dead by then.
 #[derive(Debug, Default)]
 struct Touches {
     writer: Option<NodeId>,

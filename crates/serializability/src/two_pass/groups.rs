@@ -152,7 +152,7 @@ impl Groups {
         None
     }
 
-    /// Forgets the newest node, which is over and which nobody names.
+    /// Drops the newest node, which has ended and which nothing refers to.
     pub(super) fn discard(&mut self, node: NodeId) {
         let Node { parent, logged, .. } = self.nodes[node.index()];
         if node.index() + 1 == self.nodes.len() && parent == node && !logged {

@@ -87,10 +87,10 @@ struct Scan<'a, 'h> {
     groups: Vec<Group>,
 }
 
-/// Accesses between two looks at the clock.
+/// Accesses between two readings of the clock.
 const LOOK: usize = 4096;
 
-/// All groups, in the order of their first member, and how many accesses were not looked at because time was over.
+/// All groups, in the order of their first member, and how many accesses were not examined because time was over.
 /// `objects` by variable: those that count.
 pub(super) fn all(
     facts: &Facts<'_>,
@@ -148,7 +148,7 @@ impl Scan<'_, '_> {
                 other.last,
                 if other.writes { OtherAccesses::Both } else { OtherAccesses::Writes },
             );
-            // A write with a read behind it: only for who reads does it matter more.
+            // A write followed by a read: it adds information only for other threads' reads.
             let write = other.write.filter(|_| !other.writes).map(|at| (at, OtherAccesses::Reads));
             for (first, foreign) in std::iter::once(last).chain(write) {
                 let Some(of_second) = second(own, first, writes) else { continue };

@@ -1,7 +1,7 @@
 //! Everything that developers do besides writing code: `./dev` starts it.
 //!
 //! Setting up ([`setup`]), testing by parts ([`parts`], [`tidy`], [`dependencies`]), and measuring the figures of
-//! `docs/results.md`, which it prints as the Markdown that stands there. To measure, it starts itself once for each
+//! `docs/dev/results.md`, which it prints as the Markdown that stands there. To measure, it starts itself once for each
 //! figure, so that memory is measured in a process that has done nothing else.
 
 #![allow(
@@ -100,7 +100,7 @@ fn print_usage() -> Result<()> {
 {}
   lint      format and lints only
   deny      cargo-deny itself, with the database of advisories (needs a network)
-  bench     measure the figures of docs/results.md; `bench jvm`: those of recording; `bench confirm`: those of
+  bench     measure the figures of docs/dev/results.md; `bench jvm`: those of recording; `bench confirm`: those of
             confirming; `bench predict`: those of prediction
   targets   run the drivers over real libraries in targets/, with and without the recorder, and check them;
             names choose some, --no-check leaves the checks away

@@ -14,7 +14,7 @@ const MAX_COLUMNS: usize = 120;
 const GENERATED: [&str; 1] = ["crates/report/tests/golden/"];
 
 /// Pages from before the rule about long lines, still to be wrapped. No page may be added.
-const TO_WRAP: [&str; 2] = ["ARCHITECTURE.md", "CHANGELOG.md"];
+const TO_WRAP: [&str; 1] = ["CHANGELOG.md"];
 
 /// Folders that exist on one machine only. They are put together here so that this file does not name them.
 const MACHINE_FOLDERS: [[&str; 2]; 3] = [["/ro", "ot/"], ["/wo", "rk/"], ["/Us", "ers/"]];

@@ -66,8 +66,8 @@ fn receivers_and_keys(out: &Path, api: &str) -> Vec<[Value; 2]> {
             text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
         for pair in lines.windows(2) {
             if pair[0]["op"] == "call" && pair[0]["method"] == api {
-                assert_eq!(pair[1]["op"], "input", "{pair:#?}");
-                assert_eq!(pair[1]["source"], format!("argument 1 of {api}"));
+                assert_eq!(pair[1]["op"], "argument", "{pair:#?}");
+                assert_eq!((&pair[1]["method"], &pair[1]["number"]), (&api.into(), &1.into()));
                 found.push([pair[0]["value"].clone(), pair[1]["value"].clone()]);
             }
         }

@@ -1,24 +1,20 @@
-//! A seeded generator of random numbers that gives the same numbers for ever.
-//!
-//! SplitMix64 (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, OOPSLA
-//! 2014). A seed stands in bug reports and must mean the same schedule in every later version,
-//! which no library promises of its generator.
+//! The random numbers of policies. A seed stands in bug reports and means the same schedule in every later
+//! version.
+
+use untorn_trace::shapes::Rng as Bits;
 
 /// A stream of random numbers that depends on nothing but its seed.
 #[derive(Clone, Debug)]
-pub struct Rng(u64);
+pub struct Rng(Bits);
 
 impl Rng {
     pub const fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(Bits::new(seed))
     }
 
     /// The next 64 bits.
     pub const fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.bits()
     }
 
     /// A number below `n`; 0 if `n` is 0. The bias is below `n`/2⁶⁴.

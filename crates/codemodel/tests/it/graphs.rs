@@ -6,7 +6,10 @@ use untorn_codemodel::graph::Graph;
 use untorn_codemodel::ids::Node;
 use untorn_testkit::rng::Rng;
 
-const CASES: u64 = 20_000;
+/// Random graphs.
+fn cases() -> u64 {
+    untorn_testkit::cases(20_000, 400_000)
+}
 
 /// A graph with few or many edges; node 0 is the beginning and the last one the exit.
 fn random(rng: &mut Rng) -> Graph {
@@ -50,7 +53,7 @@ fn dominates(graph: &Graph, root: Node, a: Node, b: Node) -> bool {
 #[test]
 fn dominators_are_what_cannot_be_avoided() {
     let mut rng = Rng::new(1);
-    for case in 0..CASES {
+    for case in 0..cases() {
         let graph = random(&mut rng);
         let found = Dominators::new(&graph, Node(0));
         for a in graph.nodes() {
@@ -71,7 +74,7 @@ fn dominators_are_what_cannot_be_avoided() {
 #[test]
 fn every_node_ends_and_only_endless_ones_get_an_edge() {
     let mut rng = Rng::new(2);
-    for case in 0..CASES {
+    for case in 0..cases() {
         let graph = random(&mut rng);
         let exit = Node::new(graph.len() - 1);
         let mut ending = graph.clone();
@@ -100,7 +103,7 @@ fn depends(graph: &Graph, exit: Node, node: Node, branch: Node) -> bool {
 #[test]
 fn control_dependence_is_as_defined() {
     let mut rng = Rng::new(3);
-    for case in 0..CASES / 2 {
+    for case in 0..cases() / 2 {
         let mut graph = random(&mut rng);
         let exit = Node::new(graph.len() - 1);
         let order = graph.reverse_postorder(Node(0));

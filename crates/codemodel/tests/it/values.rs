@@ -12,7 +12,11 @@ use untorn_testkit::rng::Rng;
 
 use crate::common::NoNames;
 
-const CASES: u64 = 20_000;
+/// Random methods.
+fn cases() -> u64 {
+    untorn_testkit::cases(20_000, 400_000)
+}
+
 const LOCALS: u32 = 4;
 
 /// A statement of a random method. Each leaves the stack as it was.
@@ -229,7 +233,7 @@ fn body_of(bytes: &[u8]) -> Body {
 fn uses_know_the_definitions_that_reach_them() {
     let mut rng = Rng::new(4);
     let (mut uses, mut merged) = (0, 0);
-    for case in 0..CASES {
+    for case in 0..cases() {
         let program = random(&mut rng);
         let (bytes, naive) = assemble(&program);
         let states = naive_origins(&naive, &ways(&program, &naive));
@@ -260,13 +264,13 @@ fn uses_know_the_definitions_that_reach_them() {
         let expected = states.keys().copied().filter(|pc| is_use(&naive[pc].1));
         assert_eq!(seen, expected.collect::<BTreeSet<u32>>(), "case {case}");
     }
-    assert!(uses > CASES && merged > CASES / 10, "{uses} uses, {merged} of merges");
+    assert!(uses > cases() && merged > cases() / 10, "{uses} uses, {merged} of merges");
 }
 
 #[test]
 fn ways_between_instructions_are_all_there() {
     let mut rng = Rng::new(5);
-    for case in 0..CASES / 4 {
+    for case in 0..cases() / 4 {
         let program = random(&mut rng);
         let (bytes, naive) = assemble(&program);
         let ways = ways(&program, &naive);

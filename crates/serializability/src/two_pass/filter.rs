@@ -254,7 +254,8 @@ impl Checker for SccFilter {
 #[cfg(test)]
 mod tests {
     use untorn_testkit::{
-        Knobs, Shape, ShapeSource, ShapeSpec, Tear, first_violation, for_random_traces, for_rings,
+        Knobs, Shape, ShapeSource, ShapeSpec, Tear, cases, first_violation, for_random_traces,
+        for_rings,
     };
 
     use super::*;
@@ -284,9 +285,9 @@ mod tests {
 
     #[test]
     fn compaction_loses_nothing() {
-        for_random_traces(&Knobs::small(), 0..200_000, agrees_when_compacting);
+        for_random_traces(&Knobs::small(), 0..cases(200_000, 4_000_000), agrees_when_compacting);
         for_random_traces(&Knobs::medium(), 0..2_000, agrees_when_compacting);
-        for_rings(0..300_000, agrees_when_compacting);
+        for_rings(0..cases(300_000, 6_000_000), agrees_when_compacting);
     }
 
     /// Not even a transaction on which everything depends makes the first pass keep the trace.

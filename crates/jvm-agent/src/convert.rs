@@ -30,7 +30,7 @@ use crate::vars::VarMap;
 #[derive(Clone, Copy, Debug)]
 struct Object {
     lock: Option<LockId>,
-    /// Who holds its monitor, and how deep, as far as the trace tells.
+    /// Who holds its monitor, and how deep, as far as the trace says.
     holder: ThreadId,
     depth: u32,
 }
@@ -194,7 +194,7 @@ impl Converter {
     }
 
     /// Writes an event that is not one of very many.
-    fn tell(&self, out: &mut Writer<impl Write>, thread: ThreadId, op: Op, site: SiteId) {
+    fn emit(&self, out: &mut Writer<impl Write>, thread: ThreadId, op: Op, site: SiteId) {
         let event = Event::new(thread, op, site);
         out.push(&self.tables, &event, &mut ShapeMemo::default());
     }
@@ -240,7 +240,7 @@ impl Converter {
                     self.begin(thread, OpenBlock { label, kind, object, lock }, site, out);
                 }
                 self.acquire(thread, record.object, lock, out);
-                self.tell(out, thread, Op::acquire(lock), site);
+                self.emit(out, thread, Op::acquire(lock), site);
             }
             RecordKind::Exit { block } => {
                 let lock = self.lock(record.object, &meaning);
@@ -250,7 +250,7 @@ impl Converter {
                     if object.depth == 0 {
                         self.let_go(thread, record.object);
                     }
-                    self.tell(out, thread, Op::release(lock), site);
+                    self.emit(out, thread, Op::release(lock), site);
                 } else {
                     self.unmatched += 1;
                 }
@@ -264,7 +264,7 @@ impl Converter {
             RecordKind::TrackedArgument { number } => {
                 let value = self.answer(record, meaning.kind);
                 let argument = Op::Argument { known: true, number, method: label, value };
-                self.tell(out, thread, argument, site);
+                self.emit(out, thread, argument, site);
             }
             RecordKind::TrackedReturn { known } => {
                 let answer = known.then(|| self.answer(record, meaning.kind));
@@ -302,7 +302,7 @@ impl Converter {
         out: &mut Writer<impl Write>,
     ) {
         self.open[thread.index()].push(block);
-        self.tell(out, thread, block.begin(), site);
+        self.emit(out, thread, block.begin(), site);
     }
 
     /// Ends a block, and those inside of it that were left without a word.
@@ -321,7 +321,7 @@ impl Converter {
         self.unmatched += (open.len() - depth - 1) as u64;
         while self.open[thread.index()].len() > depth {
             if let Some(OpenBlock { label, .. }) = self.open[thread.index()].pop() {
-                self.tell(out, thread, Op::End { label }, site);
+                self.emit(out, thread, Op::End { label }, site);
             }
         }
     }
@@ -332,12 +332,12 @@ impl Converter {
         match record.site {
             special::FORK => {
                 self.know_thread(child);
-                self.tell(out, thread, Op::Fork { child }, site);
+                self.emit(out, thread, Op::Fork { child }, site);
             }
             special::JOIN => {
                 self.know_thread(child);
                 self.settle(child, out);
-                self.tell(out, thread, Op::Join { child }, site);
+                self.emit(out, thread, Op::Join { child }, site);
             }
             special::WAIT
             | special::RESUME
@@ -346,23 +346,23 @@ impl Converter {
             | special::REQUEST => self.monitor(thread, record, site, out),
             special::UNPARK => {
                 let op = self.permit(child, true, 1);
-                self.tell(out, thread, op, site);
+                self.emit(out, thread, op, site);
             }
             special::PARK => {
                 for (write, value) in [(false, 1), (true, 0)] {
                     let op = self.permit(child, write, value);
-                    self.tell(out, thread, op, site);
+                    self.emit(out, thread, op, site);
                 }
             }
             special::PARK_TIMEOUT => {
                 let op = self.permit(child, false, 0);
-                self.tell(out, thread, op, site);
+                self.emit(out, thread, op, site);
             }
             special::INTERRUPT => {
                 let name = format!("{}.interrupted", self.name_of_thread(child));
                 let var = self.named_var(&name, ValueKind::Bool);
                 let (access, known, value) = (Access::Volatile, true, Value(1));
-                self.tell(out, thread, Op::Write { var, access, known, value }, site);
+                self.emit(out, thread, Op::Write { var, access, known, value }, site);
             }
             _ => {}
         }

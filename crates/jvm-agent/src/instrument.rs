@@ -1,4 +1,4 @@
-//! Rewrites a class so that it tells what it does: which probe goes where.
+//! Rewrites a class so that it records what it does: which probe goes where.
 //!
 //! Probes of accesses come after the access, probes of monitors before the entry and after the exit,
 //! see `UntornProbe`. What cannot be rewritten is left as it is, counted and named, never broken.
@@ -48,12 +48,12 @@ pub struct Rewriter {
 /// What was rewritten and what was not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Classes and methods of the application that are told in full.
+    /// Classes and methods of the application that are recorded in full.
     pub application_classes: u64,
     pub application_methods: u64,
-    /// Classes of the JDK whose accesses are told.
+    /// Classes of the JDK whose accesses are recorded.
     pub library_classes: u64,
-    /// Classes of which only the monitors are told.
+    /// Classes of which only the monitors are recorded.
     pub lock_classes: u64,
     /// Classes and methods that are left as they are, each with its reason; the first few by name.
     pub skipped_classes: u64,
@@ -218,9 +218,10 @@ impl<'r, 'a> ClassEdit<'r, 'a> {
         }
     }
 
-    /// Whether the JVM's compiler may put code of its own in place of the method (`Arrays.copyOf`): what probes in it say
-    /// would end at a moment that no two runs have in common. Methods of string builders do not vanish under the options
-    /// that the launcher gives, and those with a monitor are no intrinsics any more once it is spelt out.
+    /// Whether the JVM's compiler may put code of its own in place of the method (`Arrays.copyOf`): what probes in
+    /// it say would end at a moment that no two runs have in common. Methods of string builders do not vanish under
+    /// the options that the launcher gives, and those with a monitor are no intrinsics any more once it is spelt
+    /// out.
     fn may_vanish(&self, method: &Method<'_>) -> bool {
         let is_text = self.class.name().starts_with("java/lang/String");
         self.depth <= Depth::Accesses && !is_text && method.is_intrinsic(self.class.pool())
@@ -307,7 +308,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 opcode if access::is_decision(opcode) => self.branch(instr)?,
                 _ => {}
             }
-            // Behind everything else that is told of the call.
+            // After everything else that is recorded of the call.
             if let Some(unit) = unit {
                 self.tracked_call_ends(instr, unit)?;
             }
@@ -342,7 +343,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
     }
 
     /// A call of a probe whose last argument is the site.
-    fn tell(
+    fn call_probe(
         &mut self,
         code: Snippet,
         site: CodeSite,
@@ -397,6 +398,6 @@ impl<'a> MethodPass<'_, '_, 'a> {
         });
         drop(sites);
         let code = Snippet::new();
-        if named { self.tell(code, site, "planned", "(I)V") } else { Ok(code) }
+        if named { self.call_probe(code, site, "planned", "(I)V") } else { Ok(code) }
     }
 }

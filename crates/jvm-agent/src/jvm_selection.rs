@@ -49,7 +49,7 @@ fn read<T: for<'a> Deserialize<'a>>(path: &Path) -> Option<T> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
-/// The main class or jar with its arguments; `None` if this JVM runs no program, but tells its version.
+/// The main class or jar with its arguments; `None` if this JVM runs no program but prints its version.
 unsafe fn java_command(vm: *mut JavaVM) -> Option<String> {
     const NAME: &CStr = c"sun.java.command";
     // SAFETY: by the caller's word.
@@ -79,7 +79,7 @@ fn start_anew(selection: &Selection, exe: &Path) {
     let mut words = line.split(|&byte| byte == 0).map(|word| OsString::from_vec(word.to_vec()));
     let Some(name) = words.next() else { return };
     let mut words: Vec<OsString> = words.collect();
-    // What stands behind the last word's end.
+    // The text ends with a zero, so the last word is empty.
     words.pop();
     let mut command = Command::new(exe);
     command.arg0(name);

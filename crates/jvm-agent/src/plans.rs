@@ -10,7 +10,7 @@ use crate::sites::{CodeSite, MethodInfo, Reached, SiteInfo, SiteKind};
 
 /// What is known of a place at which threads ask.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct AskedSite {
     /// The places of the plan, or the marks, that are here.
     pub(crate) named: Vec<PlanSite>,
     /// What is accessed here, if a policy wants to know.
@@ -23,7 +23,7 @@ pub struct PlanSites {
     places: Vec<Place>,
     /// Threads ask before every access and every acquisition.
     everything: bool,
-    found: RwLock<FxHashMap<CodeSite, Asked>>,
+    found: RwLock<FxHashMap<CodeSite, AskedSite>>,
     /// What may be the same variable has the same number.
     variables: RwLock<FxHashMap<String, u32>>,
 }
@@ -46,12 +46,12 @@ impl PlanSites {
         let any = !named.is_empty() || access.is_some();
         if any {
             let mut found = self.found.write().unwrap_or_else(PoisonError::into_inner);
-            found.insert(site, Asked { named, access });
+            found.insert(site, AskedSite { named, access });
         }
         any
     }
 
-    /// What is accessed at a place, as far as the code tells: the field, but not of which object.
+    /// What is accessed at a place, as far as the code says: the field, but not of which object.
     fn access(&self, what: &SiteKind) -> Option<Access> {
         let write = kind_of(what)? != AccessKind::Read;
         let name = match what {
@@ -73,7 +73,7 @@ impl PlanSites {
         Some(Access { what: *variables.entry(name).or_insert(new), write })
     }
 
-    pub(crate) fn at(&self, site: CodeSite) -> Asked {
+    pub(crate) fn at(&self, site: CodeSite) -> AskedSite {
         let found = self.found.read().unwrap_or_else(PoisonError::into_inner);
         found.get(&site).cloned().unwrap_or_default()
     }

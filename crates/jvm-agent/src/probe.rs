@@ -82,8 +82,8 @@ impl Probe {
         jni.set_int(self.class, self.away, threads as i32);
     }
 
-    /// Whether the owner must keep the token for now. It is spared a few times; a recorded turn that ends here was spared
-    /// before, somewhere on its way.
+    /// Whether the owner must keep the token for now. It is spared a few times; a recorded turn that ends here was
+    /// spared before, somewhere on its way.
     pub(crate) fn keeps_token(&self, jni: Jni, replaying: bool) -> bool {
         (!replaying && self.spares(jni)) || self.is_quiet(jni)
     }

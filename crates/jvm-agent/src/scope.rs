@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use untorn_jvm_protocol::config::ScopeConfig;
 use untorn_trace::glob::{Glob, matches};
 
-/// How much of a class is told.
+/// How much of a class is recorded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Depth {
     /// Nothing: the class is left as it is.
@@ -71,8 +71,9 @@ const MACHINERY: &[&str] = &[
     "sun/launcher/*",
 ];
 
-/// Told where they are called: their own accesses would tell everything twice.
-const TOLD_BY_CALLERS: &[&str] = &["java/util/concurrent/atomic/*", "java/util/concurrent/locks/*"];
+/// Recorded where they are called: their own accesses would record everything twice.
+const RECORDED_BY_CALLERS: &[&str] =
+    &["java/util/concurrent/atomic/*", "java/util/concurrent/locks/*"];
 
 /// What runs tests is not what they test.
 const TEST_FRAMEWORKS: &[&str] = &[
@@ -122,7 +123,7 @@ impl Scope {
         !self.tracked_calls.is_empty()
     }
 
-    /// How much of the class `name` (`com/acme/Account`) is told.
+    /// How much of the class `name` (`com/acme/Account`) is recorded.
     pub fn depth(&self, name: &str, origin: Origin) -> Depth {
         if any(UNTOUCHABLE, name) {
             return Depth::Untouched;
@@ -130,7 +131,9 @@ impl Scope {
         if any(MACHINERY, name) {
             return Depth::Initialiser;
         }
-        if self.exclude.iter().any(|pattern| pattern.matches(name)) || any(TOLD_BY_CALLERS, name) {
+        if self.exclude.iter().any(|pattern| pattern.matches(name))
+            || any(RECORDED_BY_CALLERS, name)
+        {
             return Depth::Locks;
         }
         let wanted = self.instrument.iter().any(|pattern| pattern.matches(name));
@@ -168,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_application_is_told_in_full_and_the_jdk_by_its_locks() {
+    fn the_application_is_recorded_in_full_and_the_jdk_by_its_locks() {
         let scope = Scope::new(&ScopeConfig {
             exclude: vec!["com.acme.gen.*".to_owned()],
             instrument: vec!["java.util.concurrent.*".to_owned(), "org.hamcrest.*".to_owned()],

@@ -1,4 +1,4 @@
-//! The places in rewritten code that tell something, by the number that their probe passes.
+//! The places in rewritten code that record something, by the number that their probe passes.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -105,9 +105,9 @@ pub enum SiteKind {
         kind: ValueKind,
         element: &'static str,
     },
-    /// So many elements of an array were copied beside those that are told.
+    /// So many elements of an array were copied beside those that are recorded.
     LeftOut,
-    /// Nothing that an event could tell, but the schedule has to know that it happened.
+    /// No event, but the schedule has to know that it happened.
     Nothing,
     /// A lock of java.util.concurrent is taken. `block`: what it guards is meant to be atomic.
     Lock {
@@ -133,8 +133,8 @@ pub enum SiteKind {
     /// A method of the application begins that touches shared state or takes locks at least twice.
     Call,
     Return,
-    /// A call that is told as a unit, by the name of what is called; each of its arguments; and its end, with the result
-    /// if it has one that can be told.
+    /// A tracked call, by the name of what is called; each of its arguments; and its end, with the result
+    /// if it has one that can be recorded.
     TrackedCall {
         api: Api,
     },

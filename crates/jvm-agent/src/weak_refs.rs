@@ -1,8 +1,9 @@
 //! What weak references refer to is held for them (see `instrument::references`). Here it is let go.
 //!
-//! A program may rely on weak references being cleared without memory running out. If it asks for a collection, they are
-//! let go first. If it never asks, it may wait for it all the same, and make garbage meanwhile: then they are let go
-//! after many collections, and again after twice as many, so that nobody waits much longer than he would have run anyway.
+//! A program may rely on weak references being cleared without memory running out. If it asks for a collection,
+//! they are let go first. If it never asks, it may wait for it all the same, and make garbage meanwhile: then they
+//! are let go after many collections, and again after twice as many, so that no program waits much longer than it
+//! would have run anyway.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -10,8 +11,8 @@ use std::time::{Duration, Instant};
 use crate::jni::Jni;
 use crate::jvmti::Jvmti;
 
-/// The collections after which referents are let go for the first time. No program that was tried under a recorder had
-/// as many, unless it ran for minutes.
+/// The collections after which referents are let go for the first time. No program that was tried under a recorder
+/// had as many, unless it ran for minutes.
 const FIRST: u64 = 128;
 
 /// Collections so far, and those after which referents are let go next.
@@ -36,7 +37,7 @@ pub(crate) fn is_due() -> bool {
 pub(crate) fn let_go(jni: Jni, jvmti: Jvmti) {
     let Some(class) = jni.find_class(c"java/lang/UntornKeptReferent") else { return };
     let Some(clear) = jni.method(class, c"clear", c"()V") else { return };
-    // If the JVM does not tell them, they stay until memory runs out.
+    // If the JVM does not list them, they stay until memory runs out.
     for held in jvmti.instances(class).unwrap_or_default() {
         jni.call_void(held, clear);
         jni.drop_local_ref(held);
@@ -44,7 +45,8 @@ pub(crate) fn let_go(jni: Jni, jvmti: Jvmti) {
     jni.drop_local_ref(class);
 }
 
-/// The same, and what is held by nobody else goes at once: it has become old meanwhile, and would stay for long.
+/// The same, and collects at once what nothing else refers to: it has become old, and an ordinary collection would
+/// leave it.
 pub(crate) fn let_go_and_collect(jni: Jni, jvmti: Jvmti) {
     let_go(jni, jvmti);
     jvmti.collect();

@@ -1,4 +1,4 @@
-//! What a place in the code means: found out once, when it first tells something.
+//! What a place in the code means: found out once, when it first records something.
 
 use std::sync::{Arc, PoisonError};
 
@@ -12,7 +12,7 @@ use crate::instrument::value_kind;
 use crate::scope::is_platform;
 use crate::sites::{Api, CodeSite, FieldName, MethodInfo, Reached, SiteInfo, SiteKind};
 
-/// What a place in the code means for the trace; found out when it first tells something.
+/// What a place in the code means for the trace; found out when it first records something.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meaning {
     pub(super) op: RecordKind,
@@ -159,13 +159,13 @@ impl Converter {
             SiteKind::Return => named(self, RecordKind::Return, method.qualified_name()),
             SiteKind::TrackedCall { api } => called(self, RecordKind::TrackedCall, api),
             SiteKind::TrackedArgument { api, number, kind } => {
-                let told = RecordKind::TrackedArgument { number: *number };
-                Meaning { kind: *kind, ..called(self, told, api) }
+                let record = RecordKind::TrackedArgument { number: *number };
+                Meaning { kind: *kind, ..called(self, record, api) }
             }
             SiteKind::TrackedReturn { api, result } => {
-                let told = RecordKind::TrackedReturn { known: result.is_some() };
+                let record = RecordKind::TrackedReturn { known: result.is_some() };
                 let kind = result.unwrap_or(ValueKind::Int);
-                Meaning { kind, ..called(self, told, api) }
+                Meaning { kind, ..called(self, record, api) }
             }
             SiteKind::Begin => named(self, RecordKind::Begin, method.qualified_name()),
             SiteKind::End => named(self, RecordKind::End, method.qualified_name()),

@@ -1,4 +1,4 @@
-//! Who holds which monitor, as far as the trace tells, and what a thread gives up while it waits.
+//! Who holds which monitor, as far as the trace says, and what a thread gives up while it waits.
 
 use std::io::Write;
 
@@ -29,7 +29,7 @@ impl Converter {
         (object.holder, object.depth) = (thread, 1);
         self.held[thread.index()].push(identity);
         for _ in 0..lost {
-            self.tell(out, holder, Op::release(lock), SiteId::NONE);
+            self.emit(out, holder, Op::release(lock), SiteId::NONE);
         }
         self.unmatched += u64::from(lost);
     }
@@ -58,12 +58,12 @@ impl Converter {
             special::REQUEST => Op::Request { lock },
             kind => Op::Notify { lock, all: kind == special::NOTIFY_ALL },
         };
-        self.tell(out, thread, op, site);
+        self.emit(out, thread, op, site);
         if unseen {
             // Nor will its exit be seen.
             self.object(record.object).depth = 0;
             self.let_go(thread, record.object);
-            self.tell(out, thread, Op::release(lock), SiteId::NONE);
+            self.emit(out, thread, Op::release(lock), SiteId::NONE);
         }
         for block in std::mem::take(&mut self.resumed) {
             self.begin(thread, block, site, out);
@@ -89,20 +89,21 @@ impl Converter {
             let lost = std::mem::take(&mut object.depth);
             let Some(lock) = object.lock else { continue };
             for _ in 0..lost {
-                self.tell(out, thread, Op::release(lock), SiteId::NONE);
+                self.emit(out, thread, Op::release(lock), SiteId::NONE);
             }
             self.unmatched += u64::from(lost);
         }
         for OpenBlock { label, .. } in
             std::mem::take(&mut self.open[thread.index()]).into_iter().rev()
         {
-            self.tell(out, thread, Op::End { label }, SiteId::NONE);
+            self.emit(out, thread, Op::End { label }, SiteId::NONE);
             self.unmatched += 1;
         }
     }
 
-    /// Code that is not rewritten (`ReferenceQueue.remove`, for one) waits on a monitor that the trace does not know to be
-    /// held. It is: told late, the entry makes sense of the wait. True if it had to be told.
+    /// Code that is not rewritten (`ReferenceQueue.remove`, for one) waits on a monitor that the trace does not
+    /// know to be held. It is held: an entry that is recorded late makes sense of the wait. True if it had to be
+    /// recorded.
     fn make_up_for_entry(
         &mut self,
         thread: ThreadId,
@@ -115,7 +116,7 @@ impl Converter {
             return false;
         }
         self.acquire(thread, identity, lock, out);
-        self.tell(out, thread, Op::acquire(lock), SiteId::NONE);
+        self.emit(out, thread, Op::acquire(lock), SiteId::NONE);
         true
     }
 
@@ -135,7 +136,7 @@ impl Converter {
         let first = open.iter().position(|block| block.object == object).unwrap_or(open.len());
         let blocks = open.split_off(first);
         for OpenBlock { label, .. } in blocks.iter().rev() {
-            self.tell(out, thread, Op::End { label: *label }, site);
+            self.emit(out, thread, Op::End { label: *label }, site);
         }
         self.waiting.insert((thread, object), GivenUp { depth, blocks, unseen });
     }

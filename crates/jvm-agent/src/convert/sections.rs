@@ -1,6 +1,7 @@
-//! Sections of the locks of java.util.concurrent. They are told like those of monitors, with three differences: a lock
-//! has a shared side; sections need not nest, and then the blocks inside are cut where the outer one ends; and
-//! who waits for a condition gives the lock back in so many words, because it does other things on the way.
+//! Sections of the locks of java.util.concurrent. They are recorded like those of monitors, with three differences:
+//! a lock has a shared side; sections need not nest, and then the blocks inside are cut where the outer one ends;
+//! and a thread that waits for a condition releases the lock by a record of its own, because it does other things
+//! on the way.
 
 use std::io::Write;
 
@@ -34,14 +35,14 @@ impl Converter {
         if record.value & SHARED == 0 {
             self.drop_readers(thread, identity, lock, out);
             self.acquire(thread, identity, lock, out);
-            self.tell(out, thread, Op::acquire(lock), site);
+            self.emit(out, thread, Op::acquire(lock), site);
         } else {
             let readers = self.readers.entry(identity).or_default();
             match readers.iter_mut().find(|reader| reader.0 == thread) {
                 Some((_, depth)) => *depth += 1,
                 None => readers.push((thread, 1)),
             }
-            self.tell(out, thread, Op::Acquire { hold: Hold::Shared, lock }, site);
+            self.emit(out, thread, Op::Acquire { hold: Hold::Shared, lock }, site);
         }
     }
 
@@ -64,7 +65,7 @@ impl Converter {
             self.unmatched += 1;
             return;
         }
-        self.tell(out, thread, Op::Release { hold, lock }, site);
+        self.emit(out, thread, Op::Release { hold, lock }, site);
         if block {
             self.end_section_block(thread, record.object, site, out);
         }
@@ -106,7 +107,7 @@ impl Converter {
         let Some(at) = open.iter().rposition(|block| block.object == identity) else { return };
         let mut blocks = open.split_off(at);
         for OpenBlock { label, .. } in blocks.iter().rev() {
-            self.tell(out, thread, Op::End { label: *label }, site);
+            self.emit(out, thread, Op::End { label: *label }, site);
         }
         blocks.remove(0);
         self.reopen(thread, blocks, site, out);
@@ -137,7 +138,7 @@ impl Converter {
         for (reader, depth) in gone {
             for _ in 0..depth {
                 let release = Op::Release { hold: Hold::Shared, lock };
-                self.tell(out, reader, release, SiteId::NONE);
+                self.emit(out, reader, release, SiteId::NONE);
             }
             self.unmatched += u64::from(depth);
         }
@@ -157,7 +158,7 @@ impl Converter {
             let Some(lock) = self.object(identity).lock else { continue };
             while self.leave_shared(thread, identity) {
                 let release = Op::Release { hold: Hold::Shared, lock };
-                self.tell(out, thread, release, SiteId::NONE);
+                self.emit(out, thread, release, SiteId::NONE);
                 self.unmatched += 1;
             }
         }
@@ -180,10 +181,10 @@ impl Converter {
         let blocks = open.split_off(first);
         for _ in 0..object.depth {
             self.leave_lock(thread, identity);
-            self.tell(out, thread, Op::release(lock), site);
+            self.emit(out, thread, Op::release(lock), site);
         }
         for OpenBlock { label, .. } in blocks.iter().rev() {
-            self.tell(out, thread, Op::End { label: *label }, site);
+            self.emit(out, thread, Op::End { label: *label }, site);
         }
         self.waiting
             .insert((thread, identity), GivenUp { depth: object.depth, blocks, unseen: false });
@@ -203,7 +204,7 @@ impl Converter {
         self.reopen(thread, blocks, site, out);
         for _ in 0..depth {
             self.acquire(thread, identity, lock, out);
-            self.tell(out, thread, Op::acquire(lock), site);
+            self.emit(out, thread, Op::acquire(lock), site);
         }
     }
 

@@ -36,7 +36,7 @@ impl Converter {
         self.end_thrown(thread, out);
         self.calls[thread.index()].push(OpenCall { label, is_tracked: true });
         let (known, value) = (receiver != 0, Value(self.number(receiver).into()));
-        self.tell(out, thread, Op::Call { method: label, known, value }, site);
+        self.emit(out, thread, Op::Call { method: label, known, value }, site);
     }
 
     pub(super) fn tracked_call_ends(
@@ -54,7 +54,7 @@ impl Converter {
         }
         let (known, value) = (answer.is_some(), answer.unwrap_or(Value(0)));
         let outcome = CallOutcome::Returned;
-        self.tell(out, thread, Op::Return { method: label, outcome, known, value }, site);
+        self.emit(out, thread, Op::Return { method: label, outcome, known, value }, site);
     }
 
     /// A method of the application begins.
@@ -81,7 +81,7 @@ impl Converter {
         while let Some(call) = self.calls[thread.index()].pop_if(|call| call.is_tracked) {
             let (outcome, known, value) = (CallOutcome::Threw, false, Value(0));
             let end = Op::Return { method: call.label, outcome, known, value };
-            self.tell(out, thread, end, SiteId::NONE);
+            self.emit(out, thread, end, SiteId::NONE);
         }
     }
 }

@@ -77,7 +77,7 @@ pub(super) fn load_of(array: &str) -> Option<u8> {
 }
 
 impl<'a> ClassEdit<'_, 'a> {
-    /// The field that the instruction names, unless it is known to be final: nobody can tear that.
+    /// The field that the instruction names, unless it is known to be final: no interleaving can tear that.
     ///
     /// Only what is known in every run counts: the class itself, and those of the JDK. Whether another class of the
     /// application is loaded by now differs from run to run; the converter leaves its final fields out.
@@ -105,13 +105,13 @@ impl<'a> MethodPass<'_, '_, 'a> {
             (false, slots) => {
                 self.before(instr.pc, Snippet::new().op(op::DUP));
                 let swap = if slots == 1 { op::DUP_X1 } else { op::DUP2_X1 };
-                let code = self.tell(Snippet::new().op(swap), site, "field", &probe)?;
+                let code = self.call_probe(Snippet::new().op(swap), site, "field", &probe)?;
                 self.after(instr.pc, code);
             }
             // object value → object value object value → object value
             (true, 1) => {
                 self.before(instr.pc, Snippet::new().op(op::DUP2));
-                let code = self.tell(Snippet::new(), site, "field", &probe)?;
+                let code = self.call_probe(Snippet::new(), site, "field", &probe)?;
                 self.after(instr.pc, code);
             }
             // object value₂ → object object value₂ → object → object value₂
@@ -119,7 +119,8 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 let local = self.scratch();
                 let keep = Snippet::new().store(kind, local).op(op::DUP).load(kind, local);
                 self.before(instr.pc, keep);
-                let code = self.tell(Snippet::new().load(kind, local), site, "field", &probe)?;
+                let code =
+                    self.call_probe(Snippet::new().load(kind, local), site, "field", &probe)?;
                 self.after(instr.pc, code);
             }
         }
@@ -136,10 +137,10 @@ impl<'a> MethodPass<'_, '_, 'a> {
         let copy = Snippet::new().op(if kind.slots() == 1 { op::DUP } else { op::DUP2 });
         if write {
             self.before(instr.pc, copy);
-            let code = self.tell(Snippet::new(), site, "global", &probe)?;
+            let code = self.call_probe(Snippet::new(), site, "global", &probe)?;
             self.after(instr.pc, code);
         } else {
-            let code = self.tell(copy, site, "global", &probe)?;
+            let code = self.call_probe(copy, site, "global", &probe)?;
             self.after(instr.pc, code);
         }
         Ok(())
@@ -156,13 +157,14 @@ impl<'a> MethodPass<'_, '_, 'a> {
             let local = self.scratch();
             let keep = Snippet::new().store(kind, local).op(op::DUP2).load(kind, local);
             self.before(instr.pc, keep);
-            let code = self.tell(Snippet::new().load(kind, local), site, "element", &probe)?;
+            let code =
+                self.call_probe(Snippet::new().load(kind, local), site, "element", &probe)?;
             self.after(instr.pc, code);
         } else {
             // array index → array index array index → array index value → value array index value
             self.before(instr.pc, Snippet::new().op(op::DUP2));
             let swap = if kind.slots() == 1 { op::DUP_X2 } else { op::DUP2_X2 };
-            let code = self.tell(Snippet::new().op(swap), site, "element", &probe)?;
+            let code = self.call_probe(Snippet::new().op(swap), site, "element", &probe)?;
             self.after(instr.pc, code);
         }
         Ok(())

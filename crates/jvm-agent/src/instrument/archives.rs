@@ -1,10 +1,10 @@
 //! Streams out of archives get no identity.
 //!
-//! The JVM loads classes of its own accord: its compiler wants those that the signature of a hot method names, and when a
-//! method is hot differs from run to run. Class loaders read archives, and an archive keeps its open streams in a hash set;
-//! there each stream would get an identity, which shifts those of all objects after it. So these classes, which nobody
-//! outside of the JDK can name, get a hash code of their own. It is the same for all streams: what it costs is a walk over
-//! the open streams of one archive.
+//! The JVM loads classes of its own accord: its compiler wants those that the signature of a hot method names, and
+//! when a method is hot differs from run to run. Class loaders read archives, and an archive keeps its open streams
+//! in a hash set; there each stream would get an identity, which shifts those of all objects after it. So these
+//! classes, which nobody outside of the JDK can name, get a hash code of their own. It is the same for all streams:
+//! what it costs is a walk over the open streams of one archive.
 
 use untorn_bytecode::{Body, access, op};
 

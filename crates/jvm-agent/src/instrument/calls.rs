@@ -86,7 +86,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
     ) -> Result<(), RewriteError> {
         let site = self.site(instr.pc, what);
         self.planned(instr.pc, site)?;
-        let code = self.tell(Snippet::new(), site, name, descriptor)?;
+        let code = self.call_probe(Snippet::new(), site, name, descriptor)?;
         self.replace(instr.pc, code);
         Ok(())
     }

@@ -157,7 +157,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
     }
 
     /// A call of a probe of another class than `UntornProbe`, whose last argument is the site.
-    fn tell_to(
+    fn call_probe_of(
         &mut self,
         class: &str,
         code: Snippet,

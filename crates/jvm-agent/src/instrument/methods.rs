@@ -18,10 +18,11 @@ enum Special {
     Join,
     /// This probe goes before it.
     Before(&'static str),
-    /// It starts the thread that finalises. That one and `main` would race to be the first who needs a class, and classes
-    /// get their identities in the order in which they are needed.
+    /// It starts the thread that finalises. That one and `main` would race to be the first who needs a class, and
+    /// classes get their identities in the order in which they are needed.
     Finaliser,
-    /// It fills the array that is its argument, or the one that it returns, with random bytes of the operating system.
+    /// It fills the array that is its argument, or the one that it returns, with random bytes of the operating
+    /// system.
     FillsRandomly,
     GivesRandom,
 }
@@ -54,8 +55,8 @@ const SPECIAL: &[(&str, &str, &str, Special)] = &[
     ("java/lang/Shutdown", "halt", "(I)V", Special::Before("programEnds")),
     ("java/lang/ref/Finalizer", "<clinit>", "", Special::Finaliser),
     ("java/lang/ref/Finalizer", "startFinalizerThread", "", Special::Finaliser),
-    // As with the thread that finalises: the one that puts references into their queues begins by loading what cleaners
-    // need, and the one that cleans waits for a queue and loads what that needs.
+    // As with the thread that finalises: the one that puts references into their queues begins by loading what
+    // cleaners need, and the one that cleans waits for a queue and loads what that needs.
     ("java/lang/ref/Reference", HANDLER, "", Special::Before("loadCleaner")),
     ("jdk/internal/ref/CleanerImpl", "start", "", Special::Before("loadQueue")),
     (SYSTEM_RANDOM, "implNextBytes", "([B)V", Special::FillsRandomly),
@@ -156,9 +157,9 @@ impl<'a> MethodPass<'_, '_, 'a> {
     fn initialiser(&mut self) -> Result<(), RewriteError> {
         let (begin, end) =
             (self.site(0, SiteKind::BeginInitialiser), self.site(0, SiteKind::EndInitialiser));
-        let enter = self.tell(Snippet::new(), begin, "beginInitialiser", "(I)V")?;
-        let before_return = self.tell(Snippet::new(), end, "endInitialiser", "(I)V")?;
-        let handler = self.tell(Snippet::new(), end, "failInitialiser", "(I)V")?;
+        let enter = self.call_probe(Snippet::new(), begin, "beginInitialiser", "(I)V")?;
+        let before_return = self.call_probe(Snippet::new(), end, "endInitialiser", "(I)V")?;
+        let handler = self.call_probe(Snippet::new(), end, "failInitialiser", "(I)V")?;
         self.class.editor.method(self.index).wrap(Wrap { enter, before_return, handler });
         self.edits += 1;
         Ok(())
@@ -167,12 +168,12 @@ impl<'a> MethodPass<'_, '_, 'a> {
     fn marks(&mut self, begin: SiteKind, end: SiteKind) -> Result<(), RewriteError> {
         let (begin, end) = (self.site(0, begin), self.site(0, end));
         let enter = if self.method.is_static() || self.code.writes_local0(self.class.class.pool()) {
-            self.tell(Snippet::new(), begin, "mark", "(I)V")?
+            self.call_probe(Snippet::new(), begin, "mark", "(I)V")?
         } else {
             let this = Snippet::new().op(op::ALOAD_0);
-            self.tell(this, begin, "mark", "(Ljava/lang/Object;I)V")?
+            self.call_probe(this, begin, "mark", "(Ljava/lang/Object;I)V")?
         };
-        let out = self.tell(Snippet::new(), end, "mark", "(I)V")?;
+        let out = self.call_probe(Snippet::new(), end, "mark", "(I)V")?;
         self.put_around(enter, out);
         Ok(())
     }

@@ -20,13 +20,13 @@ impl<'a> MethodPass<'_, '_, 'a> {
         if instr.opcode == op::MONITORENTER {
             let site = self.site(instr.pc, SiteKind::Enter { block, own: false });
             self.planned(instr.pc, site)?;
-            let code = self.tell(Snippet::new().op(op::DUP), site, "enter", OBJECT)?;
+            let code = self.call_probe(Snippet::new().op(op::DUP), site, "enter", OBJECT)?;
             self.before(instr.pc, code);
         } else {
             let site = self.site(instr.pc, SiteKind::Exit { block });
             self.planned(instr.pc, site)?;
             self.before(instr.pc, Snippet::new().op(op::DUP));
-            let code = self.tell(Snippet::new(), site, "exit", OBJECT)?;
+            let code = self.call_probe(Snippet::new(), site, "exit", OBJECT)?;
             self.after(instr.pc, code);
         }
         Ok(())
@@ -63,9 +63,9 @@ impl<'a> MethodPass<'_, '_, 'a> {
             (Snippet::new().op(op::ALOAD_0), Snippet::new().op(op::ALOAD_0))
         };
         let ask = self.ask(enter)?.then(&fetch).op(op::DUP);
-        let enter = self.tell(ask, enter, "enter", OBJECT)?.op(op::MONITORENTER);
+        let enter = self.call_probe(ask, enter, "enter", OBJECT)?.op(op::MONITORENTER);
         let leave = self.ask(exit)?.then(&object).op(op::MONITOREXIT).end_protection();
-        let leave = self.tell(leave.then(&object), exit, "exit", OBJECT)?;
+        let leave = self.call_probe(leave.then(&object), exit, "exit", OBJECT)?;
         let wrap = Wrap { enter, before_return: leave.clone(), handler: leave };
         let (editor, class) = (&mut self.class.editor, self.class.class.name());
         editor.method(self.index).wrap(wrap);

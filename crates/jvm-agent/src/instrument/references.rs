@@ -1,10 +1,10 @@
 //! Weak references hold what they refer to, so that it does not matter when the garbage collector runs.
 //!
-//! When it does depends on what the compiler has made of the program by then, which is the same in no two runs; and with
-//! the referents go the entries of caches. So each weak reference gets a field with a soft reference to its referent.
-//! The collector clears those only when memory would run out otherwise, which is when a program that relies on weak
-//! references needs it; for the programs that do not wait for that, see `weak_refs`. Objects that only a dead reference refers
-//! to go as ever.
+//! When it does depends on what the compiler has made of the program by then, which is the same in no two runs; and
+//! with the referents go the entries of caches. So each weak reference gets a field with a soft reference to its
+//! referent. The collector clears those only when memory would run out otherwise, which is when a program that
+//! relies on weak references needs it; for the programs that do not wait for that, see `weak_refs`. Objects that
+//! only a dead reference refers to go as ever.
 
 use untorn_bytecode::{Snippet, access, op};
 
@@ -35,7 +35,8 @@ impl ClassEdit<'_, '_> {
         Ok(())
     }
 
-    /// `this.untornReferent = UntornKeptReferent.of(referent)`; the referent is the first argument of every constructor.
+    /// `this.untornReferent = UntornKeptReferent.of(referent)`; the referent is the first argument of every
+    /// constructor.
     fn hold(&mut self) -> Result<Snippet, RewriteError> {
         let pool = self.editor.pool();
         let field = pool.fieldref(WEAK, FIELD.0, FIELD.1)?;

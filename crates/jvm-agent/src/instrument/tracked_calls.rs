@@ -1,8 +1,8 @@
-//! Calls that are told as tracked_calls: what `untorn check --compositions` asks for.
+//! Calls that are tracked: what `untorn check --compositions` asks for.
 //!
-//! A tracked call is marked where it is called, so that calls through interfaces and of the JDK are told alike: with its receiver and
-//! its arguments, objects by their identity, and at its end with its result. One that throws has no end mark; the
-//! converter sees that by what comes next.
+//! A tracked call is marked where it is called, so that calls through interfaces and of the JDK are recorded alike:
+//! with its receiver and its arguments, objects by their identity, and at its end with its result. One that throws
+//! has no end mark; the converter sees that by what comes next.
 
 use untorn_bytecode::{Instr, Kind, Member, Snippet, descriptor, op};
 use untorn_trace::event::ValueKind;
@@ -11,7 +11,7 @@ use super::library::Operands;
 use super::{MethodPass, RewriteError, value_kind};
 use crate::sites::{Api, CodeSite, SiteKind};
 
-/// How what a call gives back is told.
+/// How what a call gives back is recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct GivenBack {
     kind: ValueKind,
@@ -49,7 +49,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         instr: &Instr<'a>,
     ) -> Result<Option<Member<'a>>, RewriteError> {
         let is_call = matches!(instr.opcode, op::INVOKEVIRTUAL..=op::INVOKEINTERFACE);
-        // Only methods whose activations are told can be told to make two calls.
+        // Two calls belong together only if they are made by one activation, so the method must record those.
         if !is_call
             || self.method.name().starts_with('<')
             || !self.tracked_calls().contains(&instr.pc)
@@ -64,7 +64,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         let operands = self.operands(instr, &called.descriptor).filter(|_| !is_constructor);
         let code = match operands {
             Some(operands) => self.receiver_and_arguments(site, instr, &called, &operands)?,
-            None => self.tell(Snippet::new(), site, "mark", "(I)V")?,
+            None => self.call_probe(Snippet::new(), site, "mark", "(I)V")?,
         };
         self.before(instr.pc, code);
         Ok(Some(called))
@@ -80,8 +80,8 @@ impl<'a> MethodPass<'_, '_, 'a> {
     ) -> Result<Snippet, RewriteError> {
         let first = usize::from(instr.opcode != op::INVOKESTATIC);
         let mut code = match first {
-            0 => self.tell(operands.store(), site, "mark", "(I)V")?,
-            _ => self.tell(
+            0 => self.call_probe(operands.store(), site, "mark", "(I)V")?,
+            _ => self.call_probe(
                 operands.load(operands.store(), 0),
                 site,
                 "mark",
@@ -98,7 +98,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
             let (api, kind) = (api(called), value_kind(of_type));
             let number = at as u8 + 1; // operands have at most ten slots
             let site = self.site(instr.pc, SiteKind::TrackedArgument { api, number, kind });
-            code = self.tell(operands.load(code, first + at), site, "callValue", probe)?;
+            code = self.call_probe(operands.load(code, first + at), site, "callValue", probe)?;
         }
         Ok(operands.load_all(code))
     }
@@ -115,9 +115,9 @@ impl<'a> MethodPass<'_, '_, 'a> {
         let site = self.site(instr.pc, what);
         let code = match result {
             Some(GivenBack { copy, probe, .. }) => {
-                self.tell(Snippet::new().op(copy), site, "callValue", probe)?
+                self.call_probe(Snippet::new().op(copy), site, "callValue", probe)?
             }
-            None => self.tell(Snippet::new(), site, "mark", "(I)V")?,
+            None => self.call_probe(Snippet::new(), site, "mark", "(I)V")?,
         };
         self.after(instr.pc, code);
         Ok(())
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_are_told_by_their_kind() {
+    fn results_are_recorded_by_their_kind() {
         let kind = |descriptor| GivenBack::of(descriptor).map(|result| result.kind);
         assert_eq!(kind("(I)Z"), Some(ValueKind::Bool));
         assert_eq!(kind("()Ljava/lang/Object;"), Some(ValueKind::Ref));

@@ -1,4 +1,4 @@
-//! What a class of the application uses that leaves no events: named, so that nobody takes silence for safety.
+//! What a class of the application uses that leaves no events: named, so that silence is not taken for safety.
 
 use untorn_bytecode::{Member, Method, access};
 

@@ -1,7 +1,7 @@
 //! Names of hidden classes, the same in each run.
 //!
-//! From JDK 22 on the JVM puts its classes at a random address, whatever the system does, and the names of hidden classes have
-//! their address in them: `Shop$$Lambda/0x0000000055080938`. They get numbers instead.
+//! From JDK 22 on the JVM puts its classes at a random address, whatever the system does, and the names of hidden
+//! classes have their address in them: `Shop$$Lambda/0x0000000055080938`. They get numbers instead.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -36,8 +36,8 @@ pub(super) fn replace(
     Some((class_name as GivesObject) as *mut c_void)
 }
 
-/// The name of a class, which the JVM puts into it when it is first asked for. Hidden classes get numbers in the order in
-/// which that happens.
+/// The name of a class, which the JVM puts into it when it is first asked for. Hidden classes get numbers in the
+/// order in which that happens.
 unsafe extern "system" fn class_name(env: *mut JNIEnv, class: jobject) -> jobject {
     let original = ORIGINAL.load(Ordering::Acquire);
     if original.is_null() {

@@ -1,4 +1,4 @@
-//! Standard input, whose answers are told, and repeated in a replay.
+//! Standard input, whose answers are recorded, and repeated in a replay.
 #![allow(unsafe_code)]
 
 use jvmti_bindings::sys::jni::{jint, jobject};

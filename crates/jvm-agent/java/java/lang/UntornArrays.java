@@ -7,20 +7,20 @@ import jdk.internal.misc.Unsafe;
 
 /**
  * Probes of what reaches fields and elements without an instruction of its own: reflection, and copies of arrays. As
- * with {@link UntornAtomics}, the program calls the JDK as it always did, and tells here afterwards.
+ * with {@link UntornAtomics}, the program calls the JDK as it always did, and records it here afterwards.
  *
  * <p>The places of elements follow one another by {@link UntornValues#type}, read and write; behind them is one for
- * elements that are not told.
+ * elements that are not recorded.
  */
 public final class UntornArrays {
-    /** Elements of a copied array that are told one by one; of the others, only how many there are. */
+    /** Elements of a copied array that are recorded one by one; of the others, only how many there are. */
     static final int MAX_ELEMENTS = 256;
 
     private static final int LEFT_OUT = 16;
 
     private UntornArrays() {}
 
-    /** After a method of {@code Field} that reads or writes; the site tells which. */
+    /** After a method of {@code Field} that reads or writes; the site says which. */
     public static void reflected(Field field, Object holder, int site) {
         if (!UntornProbe.here()) return;
         Unsafe unsafe = Unsafe.getUnsafe();
@@ -77,7 +77,7 @@ public final class UntornArrays {
         UntornProbe.put(writes, target, last, start + recorded - 1);
     }
 
-    /** After {@code System.arraycopy} into an array that nobody else has yet: only what was read is told. */
+    /** After {@code System.arraycopy} into an array that nobody else has yet: only what was read is recorded. */
     public static void copiedOut(Object from, int first, Object to, int start, int count, int site) {
         if (UntornProbe.here() && count > 0) readAll(from, first, count, site);
     }

@@ -22,11 +22,11 @@ import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Probes of atomic variables, field updaters and variable handles. The JDK's classes stay as they are; rewritten
- * classes call them as they always did, and tell here what they did.
+ * classes call them as they always did, and record here what they did.
  *
  * <p>Nothing of the program runs between such a call and its probe, and no other controlled thread does. So a probe
  * may look the value up that was read or written, and one before the call what it was until then. Threads without
- * the token tell nothing. No exception leaves a probe.
+ * the token record nothing. No exception leaves a probe.
  *
  * <p>An operation is named by its target (the atomic variable, updater or handle), the object that has the field
  * (or null), and the index (negative if there is none).
@@ -54,7 +54,7 @@ public final class UntornAtomics {
         old = value;
     }
 
-    /** After an operation that reads or writes; the site tells which. */
+    /** After an operation that reads or writes; the site says which. */
     public static void accessed(Object target, Object holder, int index, int site) {
         if (UntornProbe.here() && look(target, holder, index)) UntornProbe.put(site, object, value, slot);
     }

@@ -4,11 +4,11 @@ import java.util.Collection;
 import java.util.Map;
 
 /**
- * Probes of the collections of java.util.concurrent. Each call of one is a step that nobody can divide, and the insides
- * are nobody's business; so a call is told as an access of a variable: what the collection holds, or, of a map, what
+ * Probes of the collections of java.util.concurrent. Each call of one is atomic, and the insides
+ * are of no interest; so a call is recorded as an access of a variable: what the collection holds, or, of a map, what
  * it holds for a key.
  *
- * <p>The values of these variables are numbers of versions, counted here: one more for each change that was told. So
+ * <p>The values of these variables are numbers of versions, counted here: one more for each change that was recorded. So
  * they never contradict each other, whatever else changes the collection unseen. Keys that are told apart are those
  * whose {@code equals} is the JDK's own; of other keys nothing is called here, and the map counts as a whole.
  */
@@ -112,7 +112,7 @@ public final class UntornCollections {
         if (!UntornProbe.here() || !isConcurrent(target)) return;
         int field = numberOf(target, key);
         if (field >= 0) one(UntornValues.id(target), field, site, done ? 0 : FAILED, done);
-        // Who looks at the whole sees every change of a part.
+        // A read of the whole conflicts with every change of a part.
         if (done || field < 0) whole(target, site, done ? 0 : FAILED, done);
     }
 

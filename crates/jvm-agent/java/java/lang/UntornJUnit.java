@@ -8,7 +8,7 @@ import java.util.List;
 
 /**
  * Runs one JUnit test, or one method of it, in this JVM. The JUnit on the class path does it, found by reflection: JUnit 5 if
- * its launcher is there and finds the test, else JUnit 4. A failure is told as the JVM tells an exception that nobody caught.
+ * its launcher is there and finds the test, else JUnit 4. A failure is reported as the JVM reports an uncaught exception.
  */
 public final class UntornJUnit {
     /** The exit code when there is no test to run; the command line knows it, too. */

@@ -10,9 +10,9 @@ import jdk.internal.vm.annotation.Hidden;
 
 /**
  * Probes of {@code java.util.concurrent.locks}. The locks do their work as they always did, and block through {@code
- * LockSupport.park}, which the scheduler knows; a probe tells after the fact that one was taken or given back.
+ * LockSupport.park}, which the scheduler knows; a probe records afterwards that one was acquired or released.
  *
- * <p>The value of a record tells what kind of lock it is, and whether it is its shared side.
+ * <p>The value of a record says what kind of lock it is, and whether it is its shared side.
  */
 public final class UntornLocks {
     private static final int SHARED = 1;
@@ -28,14 +28,14 @@ public final class UntornLocks {
 
     private UntornLocks() {}
 
-    /** After a lock was taken or given back; the site tells which. */
+    /** After a lock was acquired or released; the site says which. */
     public static void acquiredOrReleased(Object lock, int site) {
         if (!UntornProbe.here()) return;
         int kind = kind(lock);
         if (kind >= 0) UntornProbe.put(site, UntornValues.id(key(lock, kind)), kind, 0);
     }
 
-    /** After an attempt. One in vain saw who holds the lock, so it has a place in the schedule: that behind. */
+    /** After an attempt. A failed one has seen that the lock is held, so it gets a place in the schedule: the next site. */
     public static void tried(boolean done, Object lock, int site) {
         if (done) {
             acquiredOrReleased(lock, site);

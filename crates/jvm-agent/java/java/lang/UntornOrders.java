@@ -22,7 +22,7 @@ public final class UntornOrders {
     private UntornOrders() {}
 
     /**
-     * Before a call because of which others may go on. The thread keeps the token until the call has begun: nobody sees
+     * Before a call that lets other threads go on. The thread keeps the token until the call has begun: nobody sees
      * this and not yet the call.
      */
     public static void release(Object target, int site) {
@@ -66,7 +66,7 @@ public final class UntornOrders {
         }
     }
 
-    // ---- what variables are called: after the class of the JDK, which has no field that is told ----
+    // ---- what variables are called: after the class of the JDK, which has no field that is recorded ----
 
     private static final String[] NAMES = {
         "CountDownLatch", "Semaphore", "CyclicBarrier", "Phaser", "Exchanger", "FutureTask", "CompletableFuture",

@@ -56,7 +56,7 @@ public final class UntornProbe {
 
     private UntornProbe() {}
 
-    // ---- fields: reads and writes alike, the site tells which ----
+    // ---- fields: reads and writes alike, the site says which ----
 
     public static void field(Object object, int value, int site) {
         if (here()) put(site, System.identityHashCode(object), value, 0);
@@ -217,7 +217,7 @@ public final class UntornProbe {
 
     // ---- methods and blocks ----
 
-    /** A method begins or ends, or a block that is meant to be atomic; the site tells which. */
+    /** A method begins or ends, or a block that is meant to be atomic; the site says which. */
     public static void mark(Object receiver, int site) {
         if (here()) put(site, System.identityHashCode(receiver), 0, 0);
     }
@@ -226,7 +226,7 @@ public final class UntornProbe {
         if (here()) put(site, 0, 0, 0);
     }
 
-    /** An argument of a call that is tracked, or what it gave back; the site tells which. */
+    /** An argument of a call that is tracked, or what it gave back; the site says which. */
     public static void callValue(int value, int site) {
         if (here()) put(site, 0, value, 0);
     }
@@ -358,7 +358,7 @@ public final class UntornProbe {
 
     // ---- memory ----
 
-    /** In place of {@code System.gc()}: who asks for a collection means weak references, too, and those are held. */
+    /** In place of {@code System.gc()}: a program that asks for a collection expects weak references to be cleared, and ours are kept. */
     public static void gc() {
         boolean isOurs = hasToken();
         if (isOurs) letGo();
@@ -372,7 +372,7 @@ public final class UntornProbe {
         gc();
     }
 
-    /** How much memory is free depends on other threads of the JVM; the program is told a number that does not. */
+    /** How much memory is free depends on other threads of the JVM; the program gets a number that does not. */
     public static long freeMemory(Runtime runtime) {
         return hasToken() ? runtime.maxMemory() / 2 : runtime.freeMemory();
     }
@@ -410,7 +410,7 @@ public final class UntornProbe {
         return methods;
     }
 
-    /** Not by a string builder: that would be told. */
+    /** Not by a string builder: its accesses would be recorded. */
     private static String signature(java.lang.reflect.Method method) {
         String text = method.getName().concat("(");
         for (Class<?> type : method.getParameterTypes()) {
@@ -447,7 +447,7 @@ public final class UntornProbe {
     static boolean here() {
         Thread thread = owner;
         if (thread != null && thread == Thread.currentThread()) return true;
-        // Who lost the token in silence comes back to silence.
+        // A thread that lost the token in silence is silent again when it gets it back.
         return away != 0 && comeBack() && owner == Thread.currentThread();
     }
 

@@ -42,7 +42,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         is_enum && self.method.is_static() && self.method.name() == "values"
     }
 
-    /// Sites for elements of every type, read and write, and for those that are not told.
+    /// Sites for elements of every type, read and write, and for those that are not recorded.
     fn element_sites(&mut self, pc: u32) -> CodeSite {
         let of_type = |load: u8| {
             let (_, kind, element) = accesses::element_of(load);
@@ -89,7 +89,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         let Some(operands) = self.operands(instr, &called.descriptor) else { return Ok(()) };
         let site = self.element_sites(instr.pc);
         let code = arguments.iter().fold(Snippet::new(), |code, &at| operands.load(code, at));
-        let last = self.tell_to(PROBES, code, site, probe, descriptor)?;
+        let last = self.call_probe_of(PROBES, code, site, probe, descriptor)?;
         self.around(instr.pc, &operands, &Snippet::new(), last);
         Ok(())
     }
@@ -110,7 +110,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         self.planned(instr.pc, site)?;
         let code = operands.load(operands.load(Snippet::new(), 0), 1);
         let descriptor = "(Ljava/lang/reflect/Field;Ljava/lang/Object;I)V";
-        let last = self.tell_to(PROBES, code, site, "reflected", descriptor)?;
+        let last = self.call_probe_of(PROBES, code, site, "reflected", descriptor)?;
         self.around(instr.pc, &operands, &Snippet::new(), last);
         Ok(())
     }

@@ -79,7 +79,7 @@ impl AccessEffect {
             | "addAndGet" | "add" | "increment" | "decrement" | "sumThenReset" | "accumulate"
             | "getThenReset" => Self::Update,
             "attemptStamp" | "attemptMark" => Self::Swap,
-            // A function that the program passes may do anything: its steps are told where it is called.
+            // A function that the program passes may do anything: its steps are recorded where it is called.
             "getAndUpdate" | "getAndAccumulate" => return None,
             _ if name.starts_with("compareAndSet") => Self::Swap,
             _ if name.starts_with("weakCompareAndSet") => Self::Swap,
@@ -110,7 +110,7 @@ impl AccessEffect {
     }
 
     /// The sites of an operation, as the probes count on them.
-    fn whats(self, name: &str, handle: bool, what: &Reached) -> Vec<SiteKind> {
+    fn site_kinds(self, name: &str, handle: bool, what: &Reached) -> Vec<SiteKind> {
         let site = |write, access| SiteKind::Reached { write, access, what: what.clone() };
         let plain = name.ends_with("Plain") || (handle && matches!(name, "get" | "set"));
         let access = if plain { Access::Plain } else { Access::Volatile };
@@ -134,7 +134,12 @@ struct Place {
 }
 
 impl Target {
-    fn place(self, deed: AccessEffect, called: &Member<'_>, operands: &Operands) -> Option<Place> {
+    fn place(
+        self,
+        effect: AccessEffect,
+        called: &Member<'_>,
+        operands: &Operands,
+    ) -> Option<Place> {
         match self {
             Self::Scalar { class, name, descriptor } => {
                 let class = format!("java/util/concurrent/atomic/{class}");
@@ -152,16 +157,16 @@ impl Target {
                 Some(Place { what: Reached::NamedField, holder: Some(1), index: None })
                     .filter(|_| operands.kind(1) == Some(Kind::Reference))
             }
-            Self::Handle => handle_place(deed, &called.descriptor, operands),
+            Self::Handle => handle_place(effect, &called.descriptor, operands),
             Self::Offset => Some(Place { what: Reached::NamedField, holder: Some(1), index: None })
                 .filter(|_| called.descriptor.starts_with("(Ljava/lang/Object;J")),
         }
     }
 }
 
-fn handle_place(deed: AccessEffect, descriptor: &str, operands: &Operands) -> Option<Place> {
+fn handle_place(effect: AccessEffect, descriptor: &str, operands: &Operands) -> Option<Place> {
     let named = |holder| Some(Place { what: Reached::NamedField, holder, index: None });
-    let coordinates = operands.count().checked_sub(1 + deed.values())?;
+    let coordinates = operands.count().checked_sub(1 + effect.values())?;
     let first = descriptor::parameters(descriptor).next();
     match coordinates {
         0 => named(None),
@@ -185,15 +190,15 @@ impl<'a> MethodPass<'_, '_, 'a> {
         if instr.opcode != op::INVOKEVIRTUAL {
             return self.maker(instr, called);
         }
-        let deed = match target {
+        let effect = match target {
             Target::Offset => AccessEffect::of_unsafe(&called.name),
             _ => AccessEffect::of(&called.name),
         };
-        let Some(deed) = deed else { return self.maker(instr, called) };
+        let Some(effect) = effect else { return self.maker(instr, called) };
         let Some(operands) = self.operands(instr, &called.descriptor) else { return Ok(()) };
-        let Some(place) = target.place(deed, called, &operands) else { return Ok(()) };
-        let whats = deed.whats(&called.name, target == Target::Handle, &place.what);
-        let site = self.sites(instr.pc, whats);
+        let Some(place) = target.place(effect, called, &operands) else { return Ok(()) };
+        let site_kinds = effect.site_kinds(&called.name, target == Target::Handle, &place.what);
+        let site = self.sites(instr.pc, site_kinds);
         self.planned(instr.pc, site)?;
         let field_at = "(Ljava/lang/Object;J)Ljava/lang/Object;";
         let field_at = self.class.editor.pool().methodref(PROBES, "fieldAt", field_at)?;
@@ -211,7 +216,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 None => code.op(op::ICONST_M1),
             }
         };
-        let first = match deed {
+        let first = match effect {
             AccessEffect::Read | AccessEffect::Write => Snippet::new(),
             _ => {
                 let before = "(Ljava/lang/Object;Ljava/lang/Object;I)V";
@@ -219,14 +224,14 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 what(Snippet::new()).invokestatic(probe)
             }
         };
-        let (code, probe, flag) = match deed {
+        let (code, probe, flag) = match effect {
             AccessEffect::Read | AccessEffect::Write => (Snippet::new(), "accessed", ""),
             AccessEffect::Update => (Snippet::new(), "updated", ""),
             AccessEffect::Exchange => (Snippet::new(), "exchanged", ""),
             AccessEffect::Swap => (Snippet::new().op(op::DUP), "swapped", "Z"),
         };
         let descriptor = format!("({flag}Ljava/lang/Object;Ljava/lang/Object;II)V");
-        let last = self.tell_to(PROBES, what(code), site, probe, &descriptor)?;
+        let last = self.call_probe_of(PROBES, what(code), site, probe, &descriptor)?;
         self.around(instr.pc, &operands, &first, last);
         Ok(())
     }

@@ -114,7 +114,7 @@ impl AccessEffect {
     }
 
     /// The sites, as the probes count on them.
-    fn whats(self) -> Vec<SiteKind> {
+    fn site_kinds(self) -> Vec<SiteKind> {
         let site = |write, access| SiteKind::Reached { write, access, what: Reached::NamedField };
         match self.change {
             Change::Never if !self.insists => vec![site(false, Access::Volatile)],
@@ -179,37 +179,37 @@ impl<'a> MethodPass<'_, '_, 'a> {
         called: &Member<'a>,
     ) -> Result<(), RewriteError> {
         let by_object = matches!(instr.opcode, op::INVOKEVIRTUAL | op::INVOKEINTERFACE);
-        let deed = AccessEffect::of(&called.class, &called.name, &called.descriptor);
-        let Some(deed) = deed.filter(|_| by_object) else { return Ok(()) };
+        let effect = AccessEffect::of(&called.class, &called.name, &called.descriptor);
+        let Some(effect) = effect.filter(|_| by_object) else { return Ok(()) };
         let Some(operands) = self.operands(instr, &called.descriptor) else { return Ok(()) };
-        let site = self.sites(instr.pc, deed.whats());
+        let site = self.sites(instr.pc, effect.site_kinds());
         self.planned(instr.pc, site)?;
-        let first = match deed {
+        let first = match effect {
             AccessEffect { change: Change::IfAbsent, .. } => {
                 let code = operands.load(operands.load(Snippet::new(), 0), 1);
                 let descriptor = "(Ljava/lang/Object;Ljava/lang/Object;I)V";
-                self.tell_to(PROBES, code, site, "beforeMaking", descriptor)?
+                self.call_probe_of(PROBES, code, site, "beforeMaking", descriptor)?
             }
             AccessEffect { insists: true, .. } => {
                 let code = operands.load(Snippet::new(), 0);
-                self.tell_to(PROBES, code, site, "beforeTaking", "(Ljava/lang/Object;I)V")?
+                self.call_probe_of(PROBES, code, site, "beforeTaking", "(Ljava/lang/Object;I)V")?
             }
             _ => Snippet::new(),
         };
-        let last = self.told(&deed, &operands, &called.descriptor, site)?;
+        let last = self.probe_after(&effect, &operands, &called.descriptor, site)?;
         self.around(instr.pc, &operands, &first, last);
         Ok(())
     }
 
     /// The probe after the call, with the result if that tells something.
-    fn told(
+    fn probe_after(
         &mut self,
-        deed: &AccessEffect,
+        effect: &AccessEffect,
         operands: &Operands,
         descriptor: &str,
         site: crate::sites::CodeSite,
     ) -> Result<Snippet, RewriteError> {
-        let (name, result) = match (deed.change, deed.keyed) {
+        let (name, result) = match (effect.change, effect.keyed) {
             (Change::Never, false) => ("looked", ""),
             (Change::Never, true) => ("lookedUp", ""),
             (Change::Always, false) => ("changed", ""),
@@ -221,12 +221,12 @@ impl<'a> MethodPass<'_, '_, 'a> {
         };
         let code = if result.is_empty() { Snippet::new() } else { Snippet::new().op(op::DUP) };
         let code = operands.load(code, 0);
-        let (code, key) = match deed.keyed {
+        let (code, key) = match effect.keyed {
             true => (operands.load(code, 1), "Ljava/lang/Object;"),
             false => (code, ""),
         };
         let descriptor = format!("({result}Ljava/lang/Object;{key}I)V");
-        self.tell_to(PROBES, code, site, name, &descriptor)
+        self.call_probe_of(PROBES, code, site, name, &descriptor)
     }
 }
 
@@ -244,9 +244,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_told_by_what_they_do() {
+    fn calls_are_recorded_by_what_they_do() {
         let of = |class: &str, name: &str, descriptor: &str| {
-            AccessEffect::of(class, name, descriptor).map(|deed| (deed.change, deed.keyed))
+            AccessEffect::of(class, name, descriptor).map(|effect| (effect.change, effect.keyed))
         };
         let object = "(Ljava/lang/Object;)Ljava/lang/Object;";
         assert_eq!(of("java/util/Map", "get", object), Some((Change::Never, true)));

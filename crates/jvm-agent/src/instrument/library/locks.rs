@@ -1,4 +1,4 @@
-//! The locks and conditions of java.util.concurrent. They block by themselves; what they did is told afterwards.
+//! The locks and conditions of java.util.concurrent. They block by themselves; what they did is recorded afterwards.
 
 use untorn_bytecode::{Instr, Member, Snippet, op};
 
@@ -59,7 +59,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         self.planned(instr.pc, site)?;
         let descriptor = format!("({flag}Ljava/lang/Object;I)V");
         let code = operands.load(code, 0);
-        let last = self.tell_to(PROBES, code, site, probe, &descriptor)?;
+        let last = self.call_probe_of(PROBES, code, site, probe, &descriptor)?;
         self.around(instr.pc, &operands, &Snippet::new(), last);
         Ok(())
     }
@@ -67,15 +67,16 @@ impl<'a> MethodPass<'_, '_, 'a> {
     fn stamped_lock(&mut self, instr: &Instr<'a>, called: &Member<'a>) -> Result<(), RewriteError> {
         let block = self.is_block();
         let (lock, unlock) = (SiteKind::Lock { block }, SiteKind::Unlock { block });
-        let (whats, code, probe, descriptor, takes_stamp) = match &*called.name {
+        let (site_kinds, code, probe, descriptor, takes_stamp) = match &*called.name {
             "readLock"
             | "readLockInterruptibly"
             | "tryReadLock"
             | "writeLock"
             | "writeLockInterruptibly"
             | "tryWriteLock" => {
-                let (whats, dup) = (vec![lock, SiteKind::Nothing], Snippet::new().op(op::DUP2));
-                (whats, dup, "stamped", "(JLjava/lang/Object;I)V", false)
+                let (site_kinds, dup) =
+                    (vec![lock, SiteKind::Nothing], Snippet::new().op(op::DUP2));
+                (site_kinds, dup, "stamped", "(JLjava/lang/Object;I)V", false)
             }
             "unlock" | "unlockRead" | "unlockWrite" => {
                 (vec![unlock], Snippet::new(), "unstamped", "(Ljava/lang/Object;JI)V", true)
@@ -95,13 +96,13 @@ impl<'a> MethodPass<'_, '_, 'a> {
             _ => return Ok(()),
         };
         let Some(operands) = self.operands(instr, &called.descriptor) else { return Ok(()) };
-        let site = self.sites(instr.pc, whats);
+        let site = self.sites(instr.pc, site_kinds);
         self.planned(instr.pc, site)?;
         let mut code = operands.load(code, 0);
         if takes_stamp {
             code = operands.load(code, 1);
         }
-        let last = self.tell_to(PROBES, code, site, probe, descriptor)?;
+        let last = self.call_probe_of(PROBES, code, site, probe, descriptor)?;
         self.around(instr.pc, &operands, &Snippet::new(), last);
         Ok(())
     }
@@ -114,7 +115,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         let Some((arguments, result)) = rest.filter(|_| waits) else { return Ok(()) };
         let descriptor = format!("(Ljava/util/concurrent/locks/Condition;{arguments}I){result}");
         let site = self.sites(instr.pc, [SiteKind::Await, SiteKind::Awaited]);
-        let code = self.tell_to(PROBES, Snippet::new(), site, &called.name, &descriptor)?;
+        let code = self.call_probe_of(PROBES, Snippet::new(), site, &called.name, &descriptor)?;
         self.replace(instr.pc, code);
         Ok(())
     }

@@ -5,7 +5,7 @@ use untorn_bytecode::{Instr, Member, Snippet, op};
 use super::super::{MethodPass, RewriteError};
 use super::atomics::PROBES;
 
-/// How to tell that one was made: the result, and these of the operands, go to a probe.
+/// How to record that one was made: the result, and these of the operands, go to a probe.
 struct FieldHandleMaker {
     operands: &'static [usize],
     /// The box of a type that no operand names.
@@ -31,7 +31,7 @@ const BY_FIELD: FieldHandleMaker = FieldHandleMaker {
 const OFFSET: FieldHandleMaker =
     FieldHandleMaker { probe: "located", descriptor: "(JLjava/lang/reflect/Field;)V", ..BY_FIELD };
 
-fn made(called: &Member<'_>) -> Option<FieldHandleMaker> {
+fn maker_of(called: &Member<'_>) -> Option<FieldHandleMaker> {
     let updater = |operands, boxed| Some(FieldHandleMaker { operands, boxed, ..BY_NAME });
     match (&*called.class, &*called.name) {
         ("java/lang/invoke/MethodHandles$Lookup", "findVarHandle" | "findStaticVarHandle") => {
@@ -62,7 +62,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         instr: &Instr<'a>,
         called: &Member<'a>,
     ) -> Result<(), RewriteError> {
-        let Some(made) = made(called) else { return Ok(()) };
+        let Some(made) = maker_of(called) else { return Ok(()) };
         let Some(operands) = self.operands(instr, &called.descriptor) else { return Ok(()) };
         let wide = called.descriptor.ends_with('J');
         let mut last = Snippet::new().op(if wide { op::DUP2 } else { op::DUP });

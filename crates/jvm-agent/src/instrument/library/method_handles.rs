@@ -1,5 +1,5 @@
-//! Fields through method handles. Which field a handle leads to is known from where it was made; a call is told by its
-//! shape, and the probe sees whether the handle is one of those.
+//! Fields through method handles. Which field a handle leads to is known from where it was made; a call is recorded
+//! by its shape, and the probe sees whether the handle is one of those.
 
 use untorn_bytecode::descriptor::Signature;
 use untorn_bytecode::{Instr, Kind, Member, Snippet, op};
@@ -59,7 +59,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
             false => code.op(op::ACONST_NULL),
         };
         let descriptor = format!("({}Ljava/lang/Object;Ljava/lang/Object;I)V", argument(kind));
-        let last = self.tell_to(PROBES, code, site, "through", &descriptor)?;
+        let last = self.call_probe_of(PROBES, code, site, "through", &descriptor)?;
         self.around(instr.pc, &operands, &Snippet::new(), last);
         Ok(())
     }

@@ -1,8 +1,9 @@
-//! Latches, semaphores, barriers and futures: who goes on behind them comes after who let it. Often nobody has to wait for
-//! that, and no permit is given; so each call is an access of a variable of the object, called `@state` as no field can be.
+//! Latches, semaphores, barriers and futures: who goes on behind them comes after who let it. Often nobody has to
+//! wait for that, and no permit is given; so each call is an access of a variable of the object, called `@state` as
+//! no field can be.
 //!
-//! Who lets others go on tells it before the call, as an update; who goes on tells it behind the call. What a pool or a
-//! future does on its own is told inside of the JDK, where the method begins.
+//! A release is recorded before the call, as an update of a variable; an acquire is recorded after the call. What a
+//! pool or a future does on its own is recorded inside of the JDK, where the method begins.
 
 use untorn_bytecode::{Instr, Member, Snippet, Wrap, op};
 use untorn_trace::event::Access;
@@ -12,7 +13,7 @@ use crate::sites::{Reached, SiteKind};
 
 const PROBES: &str = "java/lang/UntornOrders";
 
-/// What is told behind a call.
+/// What is recorded after a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum After {
     Nothing,
@@ -50,7 +51,7 @@ fn order(class: &str, name: &str) -> Option<Order> {
         ("Phaser", "arriveAndAwaitAdvance") => of(true, After::Observes),
         ("Phaser", "awaitAdvance" | "awaitAdvanceInterruptibly" | "getPhase") => observes,
         (class, name) if is_future(class) && asks_future(name) => observes,
-        // Asked only inside of pools: elsewhere queues are collections, which are told before this is asked.
+        // Asked only inside of pools: elsewhere queues are collections, which are recorded before this is asked.
         ("BlockingQueue", "offer" | "add") => releases,
         ("BlockingQueue", "take" | "poll") => observes,
         // Waits for the task that it is given.
@@ -61,7 +62,7 @@ fn order(class: &str, name: &str) -> Option<Order> {
     }
 }
 
-/// Whether the method tells whether a future is done, or waits until it is.
+/// Whether the method says that a future is done, or waits until it is.
 fn asks_future(name: &str) -> bool {
     matches!(
         name,
@@ -93,18 +94,18 @@ fn is_future(class: &str) -> bool {
     )
 }
 
-/// What is told inside of the JDK.
+/// What is recorded inside of the JDK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Inside {
     /// When the method begins: others may go on because of it.
     Releases,
     /// When it begins: it goes on because of others.
     Observes,
-    /// When it throws, which is not seen behind the call.
+    /// When it throws, which is not seen after the call.
     Throws,
 }
 
-/// Class and name, which local variable has the object, and what to tell.
+/// Class and name, which local variable has the object, and what to record.
 const INSIDE: &[(&str, &str, u16, Inside)] = &[
     ("FutureTask", "set", 0, Inside::Releases),
     ("FutureTask", "setException", 0, Inside::Releases),
@@ -135,7 +136,7 @@ const INSIDE: &[(&str, &str, u16, Inside)] = &[
 ];
 
 /// The sites, as the probes count on them.
-fn whats() -> Vec<SiteKind> {
+fn site_kinds() -> Vec<SiteKind> {
     let site = |write, access| SiteKind::Reached { write, access, what: Reached::NamedField };
     vec![site(false, Access::Update), site(true, Access::Update), site(false, Access::Volatile)]
 }
@@ -152,13 +153,13 @@ impl<'a> MethodPass<'_, '_, 'a> {
         let found = if by_object { self.known_class(&called.class, find) } else { None };
         let Some(Order { releases, after, operand }) = found else { return Ok(false) };
         let Some(operands) = self.operands(instr, &called.descriptor) else { return Ok(false) };
-        let site = self.sites(instr.pc, whats());
+        let site = self.sites(instr.pc, site_kinds());
         self.planned(instr.pc, site)?;
         let target = |code: Snippet| operands.load(code, operand);
         let first = match releases {
             true => {
                 let code = target(Snippet::new());
-                self.tell_to(PROBES, code, site, "release", "(Ljava/lang/Object;I)V")?
+                self.call_probe_of(PROBES, code, site, "release", "(Ljava/lang/Object;I)V")?
             }
             false => Snippet::new(),
         };
@@ -172,7 +173,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
             After::Nothing => Snippet::new(),
             _ => {
                 let descriptor = format!("({flag}Ljava/lang/Object;I)V");
-                self.tell_to(PROBES, target(code), site, name, &descriptor)?
+                self.call_probe_of(PROBES, target(code), site, name, &descriptor)?
             }
         };
         self.around(instr.pc, &operands, &first, last);
@@ -189,13 +190,13 @@ impl<'a> MethodPass<'_, '_, 'a> {
         if self.code.writes_local0(self.class.class.pool()) {
             return Ok(());
         }
-        let site = self.sites(0, whats());
+        let site = self.sites(0, site_kinds());
         let target = Snippet::new().load(untorn_bytecode::Kind::Reference, local);
         let probe = if inside == Inside::Releases { "release" } else { "observe" };
-        let told = self.tell_to(PROBES, target, site, probe, "(Ljava/lang/Object;I)V")?;
+        let probed = self.call_probe_of(PROBES, target, site, probe, "(Ljava/lang/Object;I)V")?;
         let wrap = match inside {
-            Inside::Throws => Wrap { handler: told, ..Wrap::default() },
-            Inside::Releases | Inside::Observes => Wrap { enter: told, ..Wrap::default() },
+            Inside::Throws => Wrap { handler: probed, ..Wrap::default() },
+            Inside::Releases | Inside::Observes => Wrap { enter: probed, ..Wrap::default() },
         };
         self.class.editor.method(self.index).wrap(wrap);
         self.edits += 1;
@@ -217,7 +218,7 @@ mod tests {
         assert_eq!(of("CyclicBarrier", "await"), Some((true, After::Observes)));
         assert_eq!(of("Semaphore", "tryAcquire"), Some((false, After::AcquiresIf)));
         assert_eq!(of("Future", "get"), Some((false, After::Observes)));
-        assert_eq!(of("Future", "cancel"), None, "told inside");
+        assert_eq!(of("Future", "cancel"), None, "recorded inside");
         assert_eq!(order("java/util/Map", "get"), None);
     }
 }

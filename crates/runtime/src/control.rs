@@ -27,7 +27,7 @@ use crate::token::{Tokens, WaitResult};
 
 pub use self::blocking::{Holder, Signal};
 pub(crate) use self::core::{Core, Interventions};
-pub use self::outside::Pulse;
+pub(crate) use self::outside::Pulse;
 pub use self::ready::AwaitedDescriptor;
 pub use self::threads::{ThreadNames, current_processor};
 

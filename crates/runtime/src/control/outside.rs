@@ -79,7 +79,7 @@ impl<H: Host> Control<H> {
 
 /// What the watchdog compares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Pulse {
+pub(crate) struct Pulse {
     pub(crate) thread: ThreadId,
     pub(crate) tid: i32,
     turns: u64,

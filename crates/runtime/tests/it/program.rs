@@ -176,7 +176,8 @@ impl Program {
     pub fn unstoppable(&self, body: impl FnOnce()) {
         self.control.host().unstoppable.fetch_add(1, Ordering::Relaxed);
         body();
-        self.control.host().unstoppable.fetch_sub(1, Ordering::Relaxed);
+        let depth = self.control.host().unstoppable.fetch_sub(1, Ordering::Relaxed);
+        assert_eq!(depth, 1, "the state of another thread");
     }
 
     pub fn lock(&self, lock: u64) {

@@ -1,6 +1,6 @@
-//! The chase: from what might be torn to what was torn, with proof.
+//! The loop: from candidates to violations that happened, with proof.
 //!
-//! [`Exploration`] runs the program through a [`Runner`], finds candidates in each trace, asks `predict` for an
+//! [`Exploration`] runs the program through a [`FrontEnd`](untorn_frontend::FrontEnd), finds candidates in each trace, asks `predict` for an
 //! order of events that tears them, lets the scheduler follow it ([`steer`]), looks whether it happened
 //! ([`instance`]) and judges what did ([`judge`]).
 

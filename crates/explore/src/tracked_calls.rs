@@ -440,7 +440,7 @@ mod tests {
         }])
     }
 
-    /// A run, told word by word: `call Queue.isEmpty@3`, `return 1`, `throw`, `step`.
+    /// A run, told word by word: `call Queue.isEmpty:3`, `return 1`, `throw`, `step`.
     fn run(words: &[&str]) -> (TrackedCalls, Vec<Event>) {
         let mut tables = Tables::default();
         let mut events = Vec::new();
@@ -451,7 +451,7 @@ mod tests {
             let none = Value(0);
             let (op, site) = match word {
                 "call" => {
-                    let (name, pc) = rest.split_once('@').unwrap_or((rest, "0"));
+                    let (name, pc) = rest.split_once(':').unwrap_or((rest, "0"));
                     let method = tables.labels.intern(name);
                     let offset = pc.parse().ok();
                     let site = tables.sites.intern(&Site {
@@ -488,7 +488,7 @@ mod tests {
 
     #[test]
     fn two_calls_of_one_activation_are_a_composition() {
-        let words = ["call Desk.serve", "call Queue.isEmpty@3", "return 0", "call Queue.remove@9"];
+        let words = ["call Desk.serve", "call Queue.isEmpty:3", "return 0", "call Queue.remove:9"];
         let serve = |end: &'static str| [&words[..], &["step", end, "return"]].concat();
         assert_eq!(answers(&serve("return 7")), [[Answer::No, Answer::Object]]);
         assert_eq!(answers(&serve("return 0")), [[Answer::No, Answer::Null]]);
@@ -497,24 +497,24 @@ mod tests {
 
     #[test]
     fn calls_of_two_activations_are_none() {
-        let one = ["call Desk.serve", "call Queue.isEmpty@3", "return 0", "return"];
-        let other = ["call Desk.serve", "call Queue.remove@9", "return 1", "return"];
+        let one = ["call Desk.serve", "call Queue.isEmpty:3", "return 0", "return"];
+        let other = ["call Desk.serve", "call Queue.remove:9", "return 1", "return"];
         assert!(answers(&[one, other].concat()).is_empty());
     }
 
     #[test]
     fn of_a_loop_the_nearest_calls_belong_together() {
-        let round = ["call Queue.isEmpty@3", "return 1", "call Queue.isEmpty@3", "return 0"];
-        let act = ["call Queue.remove@9", "return 1"];
+        let round = ["call Queue.isEmpty:3", "return 1", "call Queue.isEmpty:3", "return 0"];
+        let act = ["call Queue.remove:9", "return 1"];
         let words = [&["call Desk.serve"][..], &round, &act, &["return"]].concat();
         assert_eq!(answers(&words), [[Answer::No, Answer::Object]]);
     }
 
     #[test]
     fn accesses_belong_to_the_calls_around_them() {
-        let words = ["call Desk.serve", "call Queue.isEmpty@3", "step", "return 0", "step"];
+        let words = ["call Desk.serve", "call Queue.isEmpty:3", "step", "return 0", "step"];
         let (units, events) =
-            run(&[&words[..], &["call Queue.remove@9", "step", "return 1"]].concat());
+            run(&[&words[..], &["call Queue.remove:9", "step", "return 1"]].concat());
         let made = |accesses: [u32; 2]| units.composition(ThreadId(0), accesses.map(At));
         assert!(made([2, 6]).is_some(), "one in each call");
         assert!(made([2, 4]).is_some(), "one of the first call, one behind it");

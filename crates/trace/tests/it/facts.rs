@@ -19,11 +19,9 @@ const SUSPICIOUS: [&str; 12] = [
 ];
 
 /// Places that look like it and are something else, by file and the text of the line.
-const ALLOWED: [(&str, &str); 2] = [
+const ALLOWED: [(&str, &str); 1] = [
     // `Class#method` on the command line is a test to run.
     ("cli/src/program.rs", "test.split('#')"),
-    // A script of a test.
-    ("explore/src/tracked_calls.rs", "rest.split_once('@')"),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

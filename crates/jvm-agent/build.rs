@@ -1,4 +1,5 @@
-//! Compiles the agent's Java half, `UntornProbe` and its like, and puts it where the crate includes it from.
+//! Compiles the Java half of the agent (`UntornProbe` and the other probe classes) to where the crate includes it
+//! from.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,7 +27,7 @@ fn main() {
         }
         _ => PathBuf::from("javac"),
     };
-    // The oldest class file version whose verifier and nest rules suit us; every newer JVM takes it.
+    // The oldest class file version whose verifier and nest rules suit us; every newer JVM accepts it.
     let result = Command::new(&javac)
         .args(["-nowarn", "-Xlint:none", "-g", "-source", "11", "-target", "11"])
         // Anything else would run the machinery of method handles in the middle of a probe.

@@ -1,4 +1,4 @@
-//! The agent inside of the JVM: what the JVM calls.
+//! The agent inside of the JVM: its callbacks.
 #![allow(unsafe_code)]
 
 mod calls;
@@ -51,7 +51,7 @@ macro_rules! java_half {
     };
 }
 
-/// What rewritten classes call, and what runs a test.
+/// The classes of the probes, and the runner of JUnit tests.
 const JAVA_HALF: [(&CStr, &[u8]); 10] = [
     java_half!("UntornProbe"),
     java_half!("UntornKeptReferent"),
@@ -92,20 +92,22 @@ pub(crate) fn agent() -> Option<&'static Agent> {
     AGENT.get()
 }
 
-/// Runs a part of the agent. A panic does not cross into the JVM: the program goes on uncontrolled.
+/// Runs a part of the agent. A panic does not cross into the JVM: the program continues uncontrolled.
 pub(crate) fn guarded<T>(body: impl FnOnce() -> T) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(value) => Some(value),
         Err(_) => {
             if let Some(agent) = agent() {
-                agent.control.give_up("the agent failed inside, and let the program go");
+                agent
+                    .control
+                    .give_up("internal error of the agent; the program continues without it");
             }
             None
         }
     }
 }
 
-/// Why the agent cannot be loaded.
+/// Reasons why the agent cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 enum LoadError {
     #[error("the options must name the configuration file; use `untorn record`")]
@@ -138,19 +140,19 @@ pub unsafe extern "system" fn Agent_OnLoad(
     match catch_unwind(|| unsafe { load(vm, options) }) {
         Ok(Ok(())) => JNI_OK,
         Ok(Err(error)) => {
-            complain(&error.to_string());
+            print_error(&error.to_string());
             JNI_ERR
         }
         Err(_) => {
-            complain("the agent failed while it was loaded");
+            print_error("the agent failed while it was loaded");
             JNI_ERR
         }
     }
 }
 
-/// The only thing that the agent ever prints: the JVM is about to end because of it.
+/// The only text that the agent ever prints: the JVM is about to end because of it.
 #[allow(clippy::print_stderr)]
-fn complain(why: &str) {
+fn print_error(why: &str) {
     eprintln!("untorn agent: {why}");
 }
 
@@ -164,12 +166,12 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
     let path = options.map(PathBuf::from).or_else(take_config);
     let config = Config::read(&path.ok_or(LoadError::NoConfig)?)?;
     if let Some(options) = &config.tool_options {
-        jvm_selection::pass_on(options);
+        jvm_selection::propagate_options(options);
     }
     // SAFETY: `vm` is the JVM that called.
     let jvmti = unsafe { Jvmti::new(vm) }?;
-    // Which events the policy hears of before they happen: none while a plan decides. In a replay, those that it
-    // heard of: threads may have been held there.
+    // The events that the policy is asked about before they happen: none while a plan decides. In a replay they are
+    // those of the recorded run, because threads may have been held there.
     let (wants, places) = match &config.spec.control {
         RunControl::Policy(policy) => (policy.wants(), Vec::new()),
         RunControl::Marks { policy, marks } => (policy.wants(), marks.places()),
@@ -268,7 +270,7 @@ fn ask_for_events(jvmti: Jvmti) -> Result<(), JvmtiFault> {
     ] {
         jvmti.enable(event)?;
     }
-    // Older releases have no virtual threads; without them there is nothing to hear of.
+    // Older releases have no virtual threads, and no such callback.
     let mut virtual_threads = jvmtiCapabilities::default();
     virtual_threads.set_can_support_virtual_threads(true);
     if jvmti.add_capabilities(&virtual_threads).is_ok() {
@@ -291,8 +293,9 @@ fn callback(env: *mut JNIEnv, body: impl FnOnce(&'static Agent, Jni)) {
 unsafe extern "system" fn vm_start(_: *mut jvmtiEnv, env: *mut JNIEnv) {
     callback(env, |agent, jni| {
         let release = agent.host().jvmti.release();
-        let refused =
-            |(name, bytes)| jni.define_boot_class(name, &names::as_of(release, bytes)).is_none();
+        let refused = |(name, bytes)| {
+            jni.define_boot_class(name, &names::for_release(release, bytes)).is_none()
+        };
         if JAVA_HALF.into_iter().any(refused) {
             agent.control.recorder().fault("the JVM refused the classes of the probes");
         }
@@ -339,8 +342,8 @@ unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, _thread
     callback(env, |agent, jni| agent.ended(jni));
 }
 
-/// The launcher has the JVM give every virtual thread a thread of its own. If there are others all the same, they are
-/// not ours to control, and that is said.
+/// The launcher makes the JVM run every virtual thread on a thread of its own. Virtual threads that exist
+/// nevertheless are not controlled, and the recording notes it.
 unsafe extern "system" fn virtual_thread_start(
     _: *mut jvmtiEnv,
     env: *mut JNIEnv,
@@ -353,7 +356,7 @@ unsafe extern "system" fn virtual_thread_start(
     });
 }
 
-/// Called in the thread that carried it, which goes on.
+/// Called on the carrier thread, which continues.
 unsafe extern "system" fn virtual_thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
     callback(env, |agent, jni| {
         if agent.is_current(jni, thread) {
@@ -399,7 +402,7 @@ unsafe extern "system" fn native_method_bind(
 ) {
     let Some(agent) = agent() else { return };
     guarded(|| {
-        // Early in the start of the JVM a name may not be known; none of ours is bound then.
+        // Early in the start of the JVM a name may not be known; none of the replaced methods is bound then.
         let Ok(name) = agent.host().jvmti.method_name(method) else { return };
         let release = agent.host().jvmti.release();
         if let Some(replacement) = agent.originals.replace(&name, address, release) {
@@ -422,7 +425,7 @@ unsafe extern "system" fn class_file_load(
     new_data: *mut *mut u8,
 ) {
     let Some(agent) = agent() else { return };
-    // What was not rewritten when it was loaded cannot be now: its methods may be running.
+    // A class that was not rewritten when it was loaded cannot be rewritten now: its methods may be running.
     if !redefined.is_null() {
         return;
     }
@@ -433,7 +436,7 @@ unsafe extern "system" fn class_file_load(
     let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_string_lossy());
     guarded(|| {
         let origin = if loader.is_null() { Origin::Boot } else { Origin::Elsewhere };
-        // A hidden class has no name here; it is part of the machinery behind lambdas.
+        // A hidden class has no name here; it implements a lambda.
         let depth = match name.as_deref() {
             None => Depth::Untouched,
             Some(name) => agent.rewriter.scope.depth(name, origin),

@@ -13,9 +13,9 @@ use crate::jni::Jni;
 use crate::sites::CodeSite;
 
 thread_local! {
-    /// The agent itself enters monitors: contention is then not the program's.
+    /// The agent itself enters monitors; contention is then not caused by the program.
     static BUSY: Cell<bool> = const { Cell::new(false) };
-    /// Where in the code the current thread is about to wait.
+    /// The site at which the current thread is about to wait.
     static WAIT_SITE: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -26,8 +26,8 @@ pub(crate) enum Blocked {
     Done,
     /// The thread was interrupted.
     Interrupted,
-    /// Not for us to decide: the JVM's own method has to do it.
-    NotOurs,
+    /// Not controlled: the JVM's own method has to run.
+    NotControlled,
 }
 
 fn is_busy() -> bool {
@@ -39,8 +39,8 @@ fn record(site: u32, object: u32) -> Record {
 }
 
 fn is_thread(jni: Jni, thread: jobject) -> impl Fn(&JavaThread) -> bool {
-    // The object is not asked for its identity: threads that are not ours come here, too, at any moment, and
-    // identities are given in the order in which they are asked for.
+    // The object is not asked for its identity: uncontrolled threads come here, too, at any moment, and identities
+    // are assigned in the order of the requests.
     move |known| jni.is_same(known.thread.0, thread)
 }
 
@@ -57,8 +57,8 @@ impl Agent {
         }
     }
 
-    /// The thread is about to block on a monitor that the model takes to be free, because code that is not
-    /// rewritten holds it: lets the others run meanwhile.
+    /// The thread is about to block on a monitor that is free in the model, because code that is not rewritten holds
+    /// it. Other threads run meanwhile.
     pub(crate) fn contended_enter(&self, jni: Jni) {
         if !is_busy() {
             self.control.leave_contended(jni);
@@ -80,10 +80,10 @@ impl Agent {
         holder.done();
     }
 
-    /// A thread that is not ours notified.
+    /// An uncontrolled thread notified.
     pub(crate) fn notified_outside(&self, object: jobject, all: bool) {
-        // Asked for only if somebody waits: identities count up as they are asked for, and those of others must not
-        // depend on this.
+        // The identity is requested only if a thread waits: identities are assigned in the order of the requests, and
+        // those of other objects must not depend on this.
         let lock = || LockKey(self.host().jvmti.identity(object).into());
         self.control.notified_outside(lock, all);
     }
@@ -96,10 +96,10 @@ impl Agent {
 
     /// `object.wait(millis)`.
     pub(crate) fn wait(&self, jni: Jni, object: jobject, millis: i64) -> Blocked {
-        let Some(me) = self.control.present(jni) else { return Blocked::NotOurs };
+        let Some(me) = self.control.present(jni) else { return Blocked::NotControlled };
         let lock = self.host().jvmti.identity(object);
         let Some(depth) = self.depth(jni, object, lock, me).filter(|_| millis >= 0) else {
-            return Blocked::NotOurs; // The JVM says what is wrong.
+            return Blocked::NotControlled; // The JVM throws the exception.
         };
         if self.originals.take_interrupt(jni) {
             return Blocked::Interrupted;
@@ -110,7 +110,7 @@ impl Agent {
         let deadline = (millis > 0).then(|| holder.now().after(from_millis(millis)));
         let entries = self.leave_monitor(jni, object, lock, depth);
         let resumed = if holder.has_ended(|thread| thread.object == lock) {
-            // The thread behind the object has ended for us; only this monitor kept the JVM from saying so.
+            // The thread of this object has ended in the model; only this monitor kept the JVM from reporting it.
             drop(holder);
             self.host().await_termination(jni, object);
             Resumption::Turn(Wake::Notified)
@@ -130,20 +130,20 @@ impl Agent {
         if known > 0 {
             return Some(known);
         }
-        // Entered by code that is not rewritten: the JVM knows.
+        // Entered by code that is not rewritten: the JVM is asked.
         let (owner, depth) = self.host().jvmti.monitor_owner(object).ok()?;
         let is_mine = self.control.with_thread(me, is_thread(jni, owner));
         is_mine.then_some(depth).filter(|&depth| depth > 0)
     }
 
-    /// Leaves a monitor altogether. Gives how often the JVM thinks that it was entered: it does not count entries
-    /// that it never saw contended, and must get back what it counted.
+    /// Leaves a monitor completely. Returns how often the JVM counts it as entered: it does not count entries that it
+    /// never saw contended, and the count must be restored.
     fn leave_monitor(&self, jni: Jni, object: jobject, lock: u32, depth: u32) -> u32 {
         self.host().locks.free(lock);
         if depth == 1 {
             return u32::from(jni.monitor_exit(object));
         }
-        // One exit too many throws, and making an exception is Java code that is not the program's.
+        // One exit too many throws, and creating the exception runs Java code that is not the program's.
         let silenced = self.host().probe.get().map(|probe| (probe, probe.silence(jni)));
         let entries = (0..depth).take_while(|_| jni.monitor_exit(object)).count() as u32;
         if let Some((probe, owner)) = silenced {
@@ -160,7 +160,7 @@ impl Agent {
         BUSY.set(false);
     }
 
-    /// How a wait or sleep ends, by why the thread was woken.
+    /// How a wait or sleep ends, by the reason of the wake-up.
     fn ending(&self, jni: Jni, wake: Wake) -> Blocked {
         if wake == Wake::Interrupted && self.originals.take_interrupt(jni) {
             Blocked::Interrupted
@@ -172,7 +172,7 @@ impl Agent {
     /// `Thread.sleep`, in virtual time.
     pub(crate) fn sleep(&self, jni: Jni, nanos: i64) -> Blocked {
         let me = self.control.present(jni).filter(|_| nanos >= 0);
-        let Some(me) = me else { return Blocked::NotOurs };
+        let Some(me) = me else { return Blocked::NotControlled };
         if self.originals.take_interrupt(jni) {
             return Blocked::Interrupted;
         }
@@ -180,19 +180,19 @@ impl Agent {
         let deadline = holder.now().after(Nanos(nanos.cast_unsigned()));
         match holder.block(Blocker::Sleep { deadline }) {
             Resumption::Turn(wake) => self.ending(jni, wake),
-            Resumption::Free => Blocked::NotOurs,
+            Resumption::Free => Blocked::NotControlled,
         }
     }
 
     pub(crate) fn yields(&self, jni: Jni) -> Blocked {
-        let Some(me) = self.control.present(jni) else { return Blocked::NotOurs };
+        let Some(me) = self.control.present(jni) else { return Blocked::NotControlled };
         self.control.hold(jni, me).yield_turn();
         Blocked::Done
     }
 
-    /// `Unsafe.park`. Returning without reason is allowed, so nothing can go wrong here.
+    /// `Unsafe.park`. Spurious returns are allowed, so nothing can go wrong here.
     pub(crate) fn park(&self, jni: Jni, absolute: bool, time: i64) -> Blocked {
-        let Some(me) = self.control.present(jni) else { return Blocked::NotOurs };
+        let Some(me) = self.control.present(jni) else { return Blocked::NotControlled };
         let thread = self.control.with_thread(me, |thread| thread.thread);
         if time < 0 || (absolute && time == 0) || self.originals.is_interrupted(jni, thread.0) {
             return Blocked::Done;
@@ -209,25 +209,25 @@ impl Agent {
         Blocked::Done
     }
 
-    /// Gives a permit to a thread; not ours to give if the thread is not controlled.
+    /// Gives a permit to a thread; `NotControlled` if the thread is not controlled.
     pub(crate) fn unpark(&self, jni: Jni, thread: jobject) -> Blocked {
         let of = |target: ThreadId| Record { value: target.0.into(), ..record(special::UNPARK, 0) };
         if !thread.is_null() && self.control.signal(jni, is_thread(jni, thread), Signal::Permit, of)
         {
             Blocked::Done
         } else {
-            Blocked::NotOurs
+            Blocked::NotControlled
         }
     }
 
-    /// The flag is set; now wake the thread if it waits.
+    /// The interrupt flag is set; wakes the thread if it waits.
     pub(crate) fn interrupted(&self, jni: Jni, thread: jobject) {
         let of =
             |target: ThreadId| Record { value: target.0.into(), ..record(special::INTERRUPT, 0) };
         self.control.signal(jni, is_thread(jni, thread), Signal::Interrupt, of);
     }
 
-    /// Before an event that the plan names, or that the policy wants to hear of: waits until it is due.
+    /// Before an event that the plan names, or that the policy asks for: waits until it is permitted.
     pub(crate) fn at_site(&self, jni: Jni, site: jint) {
         let asked = self.rewriter.plan.at(CodeSite(site.cast_unsigned()));
         self.control.arrive(jni, &Arrival { marks: &asked.named, access: asked.access });

@@ -1,4 +1,4 @@
-//! What is known of every class that the JVM loaded: its superclass and its fields.
+//! Facts of every class that the JVM loaded: its superclass and its fields.
 //!
 //! An instruction names the class through which it reaches a field, not the one that declares it. Two
 //! instructions mean the same variable iff they mean the same declared field, so the declaring class
@@ -13,7 +13,7 @@ use untorn_bytecode::ClassFile;
 pub struct FieldFacts {
     pub is_volatile: bool,
     pub is_final: bool,
-    /// The class was rewritten, so every write of the program is seen.
+    /// The class was rewritten, so every write of the program is recorded.
     pub recorded: bool,
 }
 
@@ -42,7 +42,7 @@ impl Classes {
         let fields = class.fields().iter();
         let entry = ClassFacts {
             parent: class.super_name().map(str::to_owned),
-            // An interface whose name cannot be read has no fields that anybody could name.
+            // Fields of an interface whose name cannot be read cannot be named, either.
             interfaces: class
                 .interfaces()
                 .filter_map(|name| Some(name.ok()?.into_owned()))
@@ -59,7 +59,7 @@ impl Classes {
         std::iter::successors(Some(class), parent).take(1000)
     }
 
-    /// The class that declares the field `name` reached through `class`, and what is known of it.
+    /// The class that declares the field `name` accessed through `class`, and facts of the field.
     pub fn declaring<'a>(&'a self, class: &'a str, name: &str) -> Option<(&'a str, FieldFacts)> {
         // The order of the JVM's own field resolution: the class, its interfaces, its superclass.
         let mut at = Some(class);

@@ -1,7 +1,7 @@
 //! From raw records to events: dense ids, names, initial values, blocks.
 //!
-//! Ids are given in the order of first occurrence, so they do not depend on the order in which classes
-//! were loaded or objects got their identities: the same schedule gives the same bytes.
+//! Ids are assigned in the order of first occurrence, so they do not depend on the order in which classes were loaded
+//! or objects got their identities: the same schedule gives the same bytes.
 
 mod meaning;
 mod monitors;
@@ -26,11 +26,11 @@ use crate::instrument::Rewriter;
 use crate::sites::CodeSite;
 use crate::vars::VarMap;
 
-/// What is known of an object that is a lock.
+/// Facts of an object that is used as a lock.
 #[derive(Clone, Copy, Debug)]
 struct Object {
     lock: Option<LockId>,
-    /// Who holds its monitor, and how deep, as far as the trace says.
+    /// The owner of its monitor and the depth, according to the trace.
     holder: ThreadId,
     depth: u32,
 }
@@ -51,7 +51,7 @@ impl OpenBlock {
     }
 }
 
-/// A declared field, or what stands for one.
+/// A declared field, or a variable that models other state of an object.
 #[derive(Clone, Debug)]
 struct Declared {
     class_name: String,
@@ -61,7 +61,7 @@ struct Declared {
     member: MemberId,
 }
 
-/// An array is called after the first variable that was seen to hold it, and belongs to the same object.
+/// An array is named after the first variable that was seen to hold it, and belongs to the same object.
 #[derive(Clone, Debug)]
 struct ArrayName {
     name: String,
@@ -69,9 +69,9 @@ struct ArrayName {
     owner: ObjectId,
 }
 
-/// What a thread gives up while it waits.
+/// The locks and blocks that a thread gives up while it waits.
 #[derive(Clone, Debug, Default)]
-struct GivenUp {
+struct WaitState {
     depth: u32,
     blocks: Vec<OpenBlock>,
     /// The monitor was entered by code that is not rewritten.
@@ -86,12 +86,12 @@ impl Default for Object {
 
 pub struct Converter {
     pub(crate) rewriter: Arc<Rewriter>,
-    /// Names of threads, filled in by those who start them.
+    /// Names of threads, filled in by the threads that start them.
     thread_names: Arc<ThreadNames>,
     pub tables: Tables,
-    /// By place in the code.
+    /// By site.
     meanings: Vec<Meaning>,
-    /// Of accesses, by place in the code; and of branches.
+    /// Of accesses, by site; and of branches.
     memos: Vec<ShapeMemo>,
     branch_memo: ShapeMemo,
     /// Names and numbers of declared fields: `com.acme.Account.balance`.
@@ -99,39 +99,39 @@ pub struct Converter {
     declared: Vec<Declared>,
     /// By short name.
     class_numbers: FxHashMap<String, u32>,
-    /// Short names of classes, and to whom they belong.
+    /// Short names of classes, and the classes that have them.
     short_names: FxHashMap<String, String>,
     /// By identity: the number of the object by first occurrence, from 1; 0 if it has not occurred.
     numbers: Vec<u32>,
-    /// By identity: those that are locks, few of all.
+    /// By identity: facts of the few objects that are locks.
     objects: FxHashMap<u32, Object>,
     /// By identity, a bit each: whether `array_names` has a name for it.
     named: Vec<u64>,
-    /// Kept for its memory.
+    /// Reused for its memory.
     name: String,
     occurred: u32,
-    /// What arrays are called: by the number of the object.
+    /// Names of arrays: by the number of the object.
     array_names: FxHashMap<u32, ArrayName>,
     vars: VarMap,
-    /// Variables that are no place in memory, by name: permits of threads.
+    /// Variables that are not in memory, by name: permits of threads.
     named_vars: FxHashMap<String, VarId>,
     /// Open blocks of each thread, innermost last.
     open: Vec<Vec<OpenBlock>>,
-    /// Open calls of each thread, innermost last, if some are tracked.
+    /// Open calls of each thread, innermost last, if calls are tracked.
     calls: Vec<Vec<tracked_calls::OpenCall>>,
     /// Objects whose monitors each thread holds.
     held: Vec<Vec<u32>>,
-    /// What waiting threads gave up, by the monitor that they wait on.
-    waiting: FxHashMap<(ThreadId, u32), GivenUp>,
-    /// Blocks that begin anew after the event at hand.
+    /// The monitors that waiting threads gave up.
+    waiting: FxHashMap<(ThreadId, u32), WaitState>,
+    /// Blocks that begin again after the current event.
     resumed: Vec<OpenBlock>,
-    /// By lock: who holds its shared side, and how often.
+    /// By lock: the threads that hold its shared side, and how often.
     readers: FxHashMap<u32, Vec<(ThreadId, u32)>>,
-    /// What is known of fields that are reached by name, by their number.
+    /// Facts of fields that are accessed by name, by their number.
     named_fields: Vec<Meaning>,
     /// Elements of copied arrays without an event.
     pub left_out: u64,
-    /// Ends without their beginnings: exceptions that the JVM threw inside of a probe.
+    /// Ends without beginnings: caused by exceptions that the JVM threw inside of a probe.
     pub unmatched: u64,
 }
 
@@ -193,7 +193,7 @@ impl Converter {
         }
     }
 
-    /// Writes an event that is not one of very many.
+    /// Writes an event of a rare kind.
     fn emit(&self, out: &mut Writer<impl Write>, thread: ThreadId, op: Op, site: SiteId) {
         let event = Event::new(thread, op, site);
         out.push(&self.tables, &event, &mut ShapeMemo::default());
@@ -248,7 +248,7 @@ impl Converter {
                 if object.holder == thread && object.depth > 0 {
                     object.depth -= 1;
                     if object.depth == 0 {
-                        self.let_go(thread, record.object);
+                        self.drop_monitor(thread, record.object);
                     }
                     self.emit(out, thread, Op::release(lock), site);
                 } else {
@@ -305,7 +305,7 @@ impl Converter {
         self.emit(out, thread, block.begin(), site);
     }
 
-    /// Ends a block, and those inside of it that were left without a word.
+    /// Ends a block, and the blocks inside of it whose ends were not recorded.
     fn end(
         &mut self,
         thread: ThreadId,
@@ -336,7 +336,7 @@ impl Converter {
             }
             special::JOIN => {
                 self.know_thread(child);
-                self.settle(child, out);
+                self.end_thread(child, out);
                 self.emit(out, thread, Op::Join { child }, site);
             }
             special::WAIT
@@ -397,7 +397,7 @@ impl Converter {
         var
     }
 
-    /// An access of a field or an element: what nearly all records are.
+    /// An access of a field or an element, which nearly all records are.
     #[inline]
     fn access(
         &mut self,

@@ -1,4 +1,4 @@
-//! The JVM as the runtime sees it: the static fields of the probes, the model of monitors, threads and their ends.
+//! The JVM as a `Host` of the runtime: the static fields of the probes, the model of monitors, and threads.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -34,7 +34,7 @@ pub(crate) struct Monitor {
     pub(crate) object: Global,
 }
 
-/// What reaches into the JVM.
+/// The parts of the agent that access the JVM.
 #[derive(Debug)]
 pub(crate) struct JvmHost {
     pub(crate) jvmti: Jvmti,
@@ -44,8 +44,8 @@ pub(crate) struct JvmHost {
 }
 
 impl JvmHost {
-    /// Waits until the JVM has finished with a thread that has run all of its code: some microseconds, unless
-    /// somebody holds the monitor of its object, which the JVM needs for it.
+    /// Waits until the JVM has finished with a thread that has run all of its code. That takes some microseconds,
+    /// unless another thread holds the monitor of its object, which the JVM needs for it.
     pub(crate) fn await_termination(&self, jni: Jni, thread: jobject) {
         const PATIENCE: Duration = Duration::from_millis(500);
         let begin = Instant::now();
@@ -92,7 +92,8 @@ impl Host for JvmHost {
             Moment::TurnEnd => !probe.keeps_token(jni, false),
             Moment::RecordedTurnEnd => !probe.keeps_token(jni, true),
             Moment::RecordedTurnEndInside => !probe.is_silent(jni) && !probe.is_quiet(jni),
-            // What the JDK does in silence is not recorded, so it cannot be left there; nor are static initialisers.
+            // Code of the JDK that runs unrecorded cannot be preempted, because the switch would not be recorded; nor
+            // can static initialisers.
             Moment::Leaving => !probe.is_silent(jni) && !probe.is_unstoppable(jni),
         }
     }
@@ -107,9 +108,9 @@ impl Host for JvmHost {
     fn revoke(&self, jni: Jni, away: usize) -> ProbeState {
         let Some(probe) = self.probe.get() else { return ProbeState::default() };
         let state = probe.state(jni);
-        // First of all, so that a thread that is away finds it when nobody has the token.
+        // First of all, so that a thread that is away finds it when no thread has the token.
         probe.set_away(jni, away);
-        probe.nobody(jni);
+        probe.clear_owner(jni);
         state
     }
 
@@ -122,7 +123,7 @@ impl Host for JvmHost {
         thread.thread = Global(std::ptr::null_mut());
     }
 
-    /// The model can be wrong: a stack overflow inside of a probe leaves it with an exit that it has not seen.
+    /// The model can be wrong: a stack overflow inside of a probe can hide an exit from it.
     fn amend(&self, jni: Jni, wanted: &Monitor, holder: &JavaThread) -> bool {
         let Ok((owner, _)) = self.jvmti.monitor_owner(wanted.object.0) else { return false };
         let is_held = !owner.is_null() && jni.is_same(owner, holder.thread.0);

@@ -1,7 +1,7 @@
-//! Rewrites a class so that it records what it does: which probe goes where.
+//! Rewrites a class so that it records its actions: which probe goes where.
 //!
-//! Probes of accesses come after the access, probes of monitors before the entry and after the exit,
-//! see `UntornProbe`. What cannot be rewritten is left as it is, counted and named, never broken.
+//! Probes of accesses come after the access, probes of monitors before the entry and after the exit, see
+//! `UntornProbe`. Code that cannot be rewritten is left unchanged, counted and named, never broken.
 
 mod access;
 pub(crate) use access::value_kind;
@@ -30,11 +30,11 @@ use crate::sites::{CodeSite, MethodId, MethodInfo, NamedFields, SiteInfo, SiteKi
 /// The class of the probes.
 pub const PROBE: &str = "java/lang/UntornProbe";
 
-/// The most that any probe needs on the stack above what the method itself has there: an array, an
-/// index, a value of two slots and a site, with copies of array, index and value below.
+/// The most stack that a probe needs above that of the method: an array, an index, a value of two slots and a site,
+/// with copies of array, index and value below.
 const STACK: u16 = 9;
 
-/// What every rewriting needs to know and adds to.
+/// The inputs of every rewriting, and the tables that it extends.
 #[derive(Debug)]
 pub struct Rewriter {
     pub scope: Scope,
@@ -45,7 +45,7 @@ pub struct Rewriter {
     pub tally: Mutex<Tally>,
 }
 
-/// What was rewritten and what was not.
+/// Statistics of what was rewritten and what was not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Classes and methods of the application that are recorded in full.
@@ -55,18 +55,18 @@ pub struct Tally {
     pub library_classes: u64,
     /// Classes of which only the monitors are recorded.
     pub lock_classes: u64,
-    /// Classes and methods that are left as they are, each with its reason; the first few by name.
+    /// Classes and methods that are left unchanged, each with its reason; the first few by name.
     pub skipped_classes: u64,
     pub skipped_methods: u64,
     pub skipped: Vec<String>,
-    /// What the application uses that leaves no events.
+    /// Features used by the application that are not recorded.
     pub unseen: BTreeSet<String>,
 }
 
 impl Tally {
     const NAMED: usize = 20;
 
-    /// As the trace keeps it.
+    /// The form in which the trace stores it.
     pub fn coverage(&self) -> untorn_trace::Coverage {
         untorn_trace::Coverage {
             application_classes: self.application_classes,
@@ -87,7 +87,7 @@ impl Tally {
     }
 }
 
-/// Why a class stays as it is.
+/// Reasons why a class is left unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum RewriteError {
     #[error(transparent)]
@@ -135,12 +135,12 @@ impl Rewriter {
     fn edit(&self, class: &ClassFile<'_>, depth: Depth) -> Result<Option<Vec<u8>>, RewriteError> {
         let mut edit = ClassEdit::new(self, class, depth);
         edit.hold_referents()?;
-        edit.level_streams()?;
+        edit.add_stream_hash()?;
         for index in 0..class.methods().len() {
             edit.method(index)?;
         }
         if !edit.touched {
-            // A class of the application that touches nothing shared by itself is seen all the same.
+            // A class of the application without shared accesses is counted as well.
             if depth == Depth::Application {
                 self.count(class, depth, 0, &[]);
             }
@@ -198,7 +198,7 @@ struct ClassEdit<'r, 'a> {
     /// Something was changed, in that many methods.
     touched: bool,
     methods: u64,
-    /// By method, once it was asked for: whether it touches anything shared.
+    /// By method, cached: whether it accesses shared state.
     touching: Vec<bool>,
 }
 
@@ -218,10 +218,9 @@ impl<'r, 'a> ClassEdit<'r, 'a> {
         }
     }
 
-    /// Whether the JVM's compiler may put code of its own in place of the method (`Arrays.copyOf`): what probes in
-    /// it say would end at a moment that no two runs have in common. Methods of string builders do not vanish under
-    /// the options that the launcher gives, and those with a monitor are no intrinsics any more once it is spelt
-    /// out.
+    /// Whether the JVM's compiler may replace the method by an intrinsic (`Arrays.copyOf`): its probes would stop
+    /// recording at a moment that differs between runs. The options that the launcher passes disable the intrinsics
+    /// of string builders, and methods with a monitor are no intrinsics any more once the monitor is made explicit.
     fn may_vanish(&self, method: &Method<'_>) -> bool {
         let is_text = self.class.name().starts_with("java/lang/String");
         self.depth <= Depth::Accesses && !is_text && method.is_intrinsic(self.class.pool())
@@ -233,14 +232,14 @@ impl<'r, 'a> ClassEdit<'r, 'a> {
             unseen::note_native(&mut self.rewriter.tally(), self.class.name(), method);
         }
         let Some(code) = method.code() else { return Ok(()) };
-        // The JVM takes an empty finaliser for none; with code in it, every object would have to be finalised.
+        // The JVM treats an empty finaliser as none; with code in it, every object would have to be finalised.
         if method.name() == "finalize" && code.bytes().len() <= 1 {
             return Ok(());
         }
         if self.may_vanish(method) {
             return Ok(());
         }
-        // A method with code that cannot be decoded is the JVM's to refuse.
+        // A method whose code cannot be decoded is rejected by the JVM.
         let Ok(instrs) = code.instructions().collect::<Result<Vec<_>, _>>() else { return Ok(()) };
         let id = {
             let mut sites = self.rewriter.sites.write().unwrap_or_else(PoisonError::into_inner);
@@ -294,7 +293,7 @@ struct MethodPass<'c, 'r, 'a> {
 
 impl<'a> MethodPass<'_, '_, 'a> {
     fn instructions(&mut self, instrs: &[Instr<'a>]) -> Result<(), RewriteError> {
-        // Nothing may be done with an object before its constructor has called another one.
+        // An object must not be used before its constructor has called another one.
         let initialised = self.method.initialised_from(self.class.class).unwrap_or(0);
         for instr in instrs {
             let unit = self.tracked_call_begins(instr)?;
@@ -308,7 +307,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 opcode if access::is_decision(opcode) => self.branch(instr)?,
                 _ => {}
             }
-            // After everything else that is recorded of the call.
+            // After every other probe of the call.
             if let Some(unit) = unit {
                 self.tracked_call_ends(instr, unit)?;
             }
@@ -316,7 +315,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         Ok(())
     }
 
-    /// Threads spin inside of java.util.concurrent, too, and must then be seen to.
+    /// Threads also spin inside of java.util.concurrent, and must be preempted there.
     fn spin(&mut self, instr: &Instr<'a>) -> Result<(), RewriteError> {
         let goes_back = instr.target().is_some_and(|target| target <= instr.pc);
         if goes_back && self.class.class.name().starts_with("java/util/concurrent/") {
@@ -370,13 +369,13 @@ impl<'a> MethodPass<'_, '_, 'a> {
         self.edits += 1;
     }
 
-    /// Two slots of local variables that nobody else uses.
+    /// Two slots of local variables that the method does not use.
     fn scratch(&mut self) -> u16 {
         let (editor, index) = (&mut self.class.editor, self.index);
         *self.scratch.get_or_insert_with(|| editor.method(index).scratch_local(2))
     }
 
-    /// Where the plan names this access, the thread asks before it.
+    /// If the plan names this access, the thread calls the scheduler before it.
     fn planned(&mut self, pc: u32, site: CodeSite) -> Result<(), RewriteError> {
         let code = self.ask(site)?;
         if !code.is_empty() {
@@ -385,7 +384,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         Ok(())
     }
 
-    /// The code that asks, empty for a place that the plan does not name.
+    /// The code of that call; empty for a site that the plan does not name.
     fn ask(&mut self, site: CodeSite) -> Result<Snippet, RewriteError> {
         let rewriter = self.class.rewriter;
         if rewriter.plan.is_empty() {

@@ -1,8 +1,8 @@
 //! The few JNI functions that the agent needs, each checked, none of them panicking.
 //!
-//! A [`Jni`] is only ever made from the environment that the JVM handed to the current thread, and
-//! never outlives the call in which it was handed out; every reference that is passed here comes from
-//! the JVM in that same call or is a global reference. That is what the `unsafe` blocks rest on.
+//! A [`Jni`] is only ever made from the environment that the JVM passed to the current thread, and never outlives the
+//! call in which it was passed; every reference that is passed here comes from the JVM in that same call or is a
+//! global reference. The `unsafe` blocks rely on this.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString};
@@ -45,7 +45,7 @@ impl Jni {
         self.checked(class)
     }
 
-    /// The characters of a `String`; none if there are none to be had.
+    /// The characters of a `String`; `None` if the JVM does not return them.
     pub(crate) fn text(self, string: jobject) -> String {
         if string.is_null() {
             return String::new();
@@ -63,7 +63,7 @@ impl Jni {
         }
     }
 
-    /// A new `String` of characters that are their own encoding there: all but NUL and those beyond 16 bits.
+    /// A new `String` of characters whose encoding there is the same: all but NUL and those beyond 16 bits.
     pub(crate) fn new_text(self, text: &str) -> Option<jobject> {
         let text = CString::new(text).ok()?;
         // SAFETY: see the module; the characters live through the call.

@@ -1,4 +1,4 @@
-//! The JVMTI functions that the agent needs. Every return code is looked at.
+//! The JVMTI functions that the agent needs. Every return code is checked.
 //!
 //! The environment is made once, in `Agent_OnLoad`, and lives as long as the JVM.
 #![allow(unsafe_code)]
@@ -15,7 +15,7 @@ use jvmti_bindings::sys::jvmti::{
 /// The version of the interface: that of JDK 11, which every supported JVM offers.
 const JVMTI_VERSION_11: jint = 0x300b_0000;
 
-/// The JVM said no.
+/// An error code of the JVM.
 #[derive(Debug, thiserror::Error)]
 #[error("{function} failed with JVMTI error {code}")]
 pub(crate) struct JvmtiFault {
@@ -67,7 +67,7 @@ impl Jvmti {
     /// `vm` is the JVM that called `Agent_OnLoad`.
     pub(crate) unsafe fn new(vm: *mut JavaVM) -> Result<Self, JvmtiFault> {
         let mut env: *mut c_void = std::ptr::null_mut();
-        // SAFETY: `vm` is valid by the caller's word, `env` is a place for a pointer.
+        // SAFETY: `vm` is valid, as the caller guarantees; `env` is a place for a pointer.
         let code = unsafe { ((**vm).GetEnv)(vm, &raw mut env, JVMTI_VERSION_11) };
         if code == JNI_OK && !env.is_null() {
             Ok(Self(env.cast()))
@@ -94,14 +94,14 @@ impl Jvmti {
         ask!(self, SetEventNotificationMode, JVMTI_ENABLE, event, std::ptr::null_mut())
     }
 
-    /// A property of the system, as far as it is known before there is any Java code.
+    /// A system property, if it is known before any Java code runs.
     pub(crate) fn system_property(self, name: &CStr) -> Option<String> {
         let mut text = std::ptr::null_mut();
         ask!(self, GetSystemProperty, name.as_ptr(), &raw mut text).ok()?;
         Some(self.take_text(text))
     }
 
-    /// Which release of Java this is: 17. The version of the interface says so in every phase of the JVM.
+    /// The release of Java, such as 17. The version of the interface contains it in every phase of the JVM.
     pub(crate) fn release(self) -> Option<u32> {
         const MAJOR: jint = 0x0fff_0000;
         let mut version = 0;
@@ -109,9 +109,9 @@ impl Jvmti {
         u32::try_from((version & MAJOR) >> 16).ok()
     }
 
-    /// Gives the environment back; it must not be used any more.
+    /// Releases the environment; it must not be used any more.
     pub(crate) fn dispose(self) {
-        // One that stays costs nothing.
+        // A leaked environment costs nothing.
         let _ = ask!(self, DisposeEnvironment);
     }
 
@@ -119,7 +119,7 @@ impl Jvmti {
     pub(crate) fn allocate(self, bytes: &[u8]) -> Result<*mut u8, JvmtiFault> {
         let mut memory: *mut u8 = std::ptr::null_mut();
         ask!(self, Allocate, bytes.len() as jlong, &raw mut memory)?;
-        // SAFETY: the JVM gave that many bytes, which nobody else knows yet.
+        // SAFETY: the JVM allocated that many bytes, and no other code has a pointer to them yet.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), memory, bytes.len()) };
         Ok(memory)
     }
@@ -137,12 +137,12 @@ impl Jvmti {
 
     fn free(self, memory: *mut u8) {
         if !memory.is_null() {
-            // Nothing can be done about a failure, and nothing depends on it.
+            // A failure cannot be handled, and nothing depends on it.
             let _ = ask!(self, Deallocate, memory.cast());
         }
     }
 
-    /// Every object of just that class, as local references, reachable or not.
+    /// All objects of exactly that class, as local references, reachable or not.
     pub(crate) fn instances(self, class: jclass) -> Result<Vec<jobject>, JvmtiFault> {
         static FOUND: jlong = 1;
         unsafe extern "system" fn find(
@@ -178,15 +178,15 @@ impl Jvmti {
         };
         self.free(objects.cast());
         for &object in &found {
-            // A tag that stays costs a little memory.
+            // A tag that is not removed costs a little memory.
             let _ = ask!(self, SetTag, object, 0);
         }
         Ok(found)
     }
 
-    /// Has the whole heap collected.
+    /// Forces a collection of the whole heap.
     pub(crate) fn collect(self) {
-        // Sooner or later the JVM does so by itself.
+        // Otherwise the JVM does so by itself, later.
         let _ = ask!(self, ForceGarbageCollection);
     }
 
@@ -240,7 +240,7 @@ impl Jvmti {
         }
     }
 
-    /// Who owns a monitor (a local reference, null if nobody does) and how deep.
+    /// The owner of a monitor (a local reference, null if it is free) and the depth.
     pub(crate) fn monitor_owner(self, object: jobject) -> Result<(jthread, u32), JvmtiFault> {
         let mut usage = jvmtiMonitorUsage {
             owner: std::ptr::null_mut(),
@@ -256,7 +256,7 @@ impl Jvmti {
         Ok((usage.owner, usage.entry_count.max(0).cast_unsigned()))
     }
 
-    /// The stack of a thread in words, innermost frame first: `Account.withdraw(Bank.java:12)`.
+    /// The stack of a thread as text, innermost frame first: `Account.withdraw(Bank.java:12)`.
     pub(crate) fn stack(self, thread: jthread) -> Vec<String> {
         const DEPTH: usize = 24;
         let mut frames = [jvmtiFrameInfo::default(); DEPTH];

@@ -1,10 +1,10 @@
 //! The agent inside of a JVM: it rewrites classes as they load, records exact events and owns the schedule.
 //!
-//! The way of an event: a probe that `instrument` inserted writes a record into a buffer (`UntornProbe`, the Java
-//! half). The runtime (`untorn-runtime`) decides, when the thread's budget is used up or it would block, who runs
-//! next; it reaches the JVM through `host`, and `blocking`, `threads` and `natives` tell it what Java code is about
-//! to do. It takes full buffers to a thread on which `convert` makes events of them, which go into the `.utr` file
-//! together with the schedule.
+//! How an event is made: a probe that `instrument` inserted writes a record into a buffer (`UntornProbe`, the Java
+//! half). When the thread's budget is used up or it would block, the runtime (`untorn-runtime`) decides which thread
+//! runs next. It accesses the JVM through `host`; `blocking`, `threads` and `natives` pass to it what Java code is
+//! about to do. It hands full buffers to a thread on which `convert` turns them into events, which go into the `.utr`
+//! file together with the schedule.
 
 mod agent;
 mod blocking;
@@ -31,6 +31,6 @@ use untorn_runtime::Allocator;
 
 pub use agent::{Agent_OnLoad, Java_java_lang_UntornProbe_init};
 
-/// The JVM's own memory must not depend on what the agent does: see [`Allocator`].
+/// The JVM's own memory must not depend on the agent's allocations: see [`Allocator`].
 #[global_allocator]
 static MEMORY: Allocator = Allocator::new();

@@ -1,4 +1,4 @@
-//! Who holds which monitor: a word for each object number, shared with the Java probes.
+//! The owners of monitors: a word for each object number, shared with the Java probes.
 //!
 //! Object numbers are small and dense (the launcher has the JVM count them), so the table is an array
 //! that is never resized: the address space for every possible number is reserved once, and the
@@ -17,7 +17,7 @@ pub(crate) struct LockWords {
 }
 
 impl LockWords {
-    /// Reserves the table; as much of it as the system allows.
+    /// Reserves the table, as much of it as the system allows.
     pub(crate) fn new() -> Option<Self> {
         let mut numbers = NUMBERS;
         while numbers >= 1 << 20 {

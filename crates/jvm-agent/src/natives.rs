@@ -1,7 +1,7 @@
-//! Native methods of the JDK that make threads wait: the scheduler decides in their place.
+//! Native methods of the JDK that block threads: the scheduler decides in their place.
 //!
-//! The JVM asks, whenever it binds a native method, whether an agent wants another function there. The original
-//! is kept, for threads that are not controlled and for everything that is not ours to decide.
+//! When the JVM binds a native method, it lets the agent replace the function. The original is kept, for threads that
+//! are not controlled and for everything that the agent does not decide.
 #![allow(unsafe_code)]
 
 mod hidden;
@@ -21,7 +21,7 @@ use crate::blocking::Blocked;
 use crate::jni::Jni;
 use crate::jvmti::MethodName;
 
-/// What is replaced.
+/// The native methods that are replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Replaced {
     Wait,
@@ -56,7 +56,7 @@ type WithLong = unsafe extern "system" fn(*mut JNIEnv, jobject, jlong);
 type WithObject = unsafe extern "system" fn(*mut JNIEnv, jobject, jobject);
 type WithFlagAndLong = unsafe extern "system" fn(*mut JNIEnv, jobject, jboolean, jlong);
 
-/// The functions that were there before, and the methods of `Thread` that the replacements need.
+/// The original functions, and the methods of `Thread` that the replacements need.
 #[derive(Debug)]
 pub(crate) struct Originals {
     functions: [AtomicPtr<c_void>; COUNT],
@@ -84,7 +84,7 @@ impl Default for Originals {
 }
 
 impl Originals {
-    /// The function to bind instead, if the method is one of ours.
+    /// The function to bind instead, if the method is one of these.
     pub(crate) fn replace(
         &self,
         method: &MethodName,
@@ -111,8 +111,8 @@ impl Originals {
         })
     }
 
-    /// `Object.wait` is bound before any agent is asked, so it is bound anew. The original is one of the functions
-    /// that the JVM exports.
+    /// `Object.wait` is bound before the agent gets the callback, so it is bound again. The original is one of the
+    /// functions that the JVM exports.
     pub(crate) fn replace_wait(&self, jni: Jni) {
         if !self.get(Replaced::Wait).is_null() {
             return;
@@ -133,16 +133,16 @@ impl Originals {
             if jni.method(class, name, signature).is_some()
                 && jni.register_natives(class, &[method])
             {
-                // Binding it asks the agent, who takes its own function for the original.
+                // Binding it invokes the callback, which would take the agent's own function for the original.
                 self.functions[Replaced::Wait as usize].store(original, Ordering::Release);
                 return;
             }
         }
     }
 
-    /// Which methods were never bound and so cannot be replaced.
+    /// Methods that were never bound and so cannot be replaced.
     pub(crate) fn missing(&self) -> Vec<&'static str> {
-        // Only one of the ways to sleep exists in a given release.
+        // Only one of the sleep methods exists in a given release.
         let known = |replaced: Replaced| !self.get(replaced).is_null();
         let sleeps = known(Replaced::SleepMillis) || known(Replaced::SleepNanos);
         let mut missing = Vec::new();
@@ -191,7 +191,7 @@ impl Originals {
     }
 }
 
-/// Asks the scheduler; what is not ours goes to the original.
+/// Asks the scheduler; a call that it does not decide goes to the original.
 fn decide(
     env: *mut JNIEnv,
     ask: impl FnOnce(&crate::agent::Agent, Jni) -> Blocked,
@@ -201,10 +201,10 @@ fn decide(
     // SAFETY: the JVM passes the environment of the current thread.
     let jni = unsafe { Jni::new(env) };
     let Some(agent) = agent() else { return };
-    match guarded(|| ask(agent, jni)).unwrap_or(Blocked::NotOurs) {
+    match guarded(|| ask(agent, jni)).unwrap_or(Blocked::NotControlled) {
         Blocked::Done => {}
         Blocked::Interrupted => agent.originals.throw_interrupted(jni, message),
-        Blocked::NotOurs => original(&agent.originals),
+        Blocked::NotControlled => original(&agent.originals),
     }
 }
 
@@ -297,7 +297,7 @@ unsafe extern "system" fn unpark(env: *mut JNIEnv, this: jobject, thread: jobjec
     );
 }
 
-/// What Java passes for an identity or a site.
+/// The type that Java passes for an identity or a site.
 pub(crate) fn unsigned(number: jint) -> u32 {
     number.cast_unsigned()
 }

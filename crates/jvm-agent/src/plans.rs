@@ -1,4 +1,4 @@
-//! Which places of the code a plan or a policy wants to be asked at.
+//! The code positions at which a plan or a policy has to be asked.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -8,23 +8,23 @@ use untorn_trace::event as trace;
 
 use crate::sites::{CodeSite, MethodInfo, Reached, SiteInfo, SiteKind};
 
-/// What is known of a place at which threads ask.
+/// Facts of a code position at which threads ask the scheduler.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AskedSite {
-    /// The places of the plan, or the marks, that are here.
+    /// The plan's points, or the marks, that match it.
     pub(crate) named: Vec<PlanSite>,
-    /// What is accessed here, if a policy wants to know.
+    /// The variable that is accessed here, if the policy needs it.
     pub(crate) access: Option<Access>,
 }
 
-/// The places of a plan or of marks, and the places in the code that were found to be them.
+/// The points of a plan or the marks, and the sites that were found to match them.
 #[derive(Debug, Default)]
 pub struct PlanSites {
     places: Vec<Place>,
     /// Threads ask before every access and every acquisition.
     everything: bool,
     found: RwLock<FxHashMap<CodeSite, AskedSite>>,
-    /// What may be the same variable has the same number.
+    /// Variables that may be the same have the same number.
     variables: RwLock<FxHashMap<String, u32>>,
 }
 
@@ -37,7 +37,7 @@ impl PlanSites {
         self.places.is_empty() && !self.everything
     }
 
-    /// Looks whether threads ask at this place, and remembers it.
+    /// Determines whether threads ask at this site, and remembers it.
     pub(crate) fn find(&self, site: CodeSite, method: &MethodInfo, info: &SiteInfo) -> bool {
         let named = self.places.iter().enumerate();
         let named = named.filter(|(_, place)| is_at(place, method, info));
@@ -51,11 +51,11 @@ impl PlanSites {
         any
     }
 
-    /// What is accessed at a place, as far as the code says: the field, but not of which object.
+    /// The variable that is accessed at a site, as far as the code determines it: the field, but not of which object.
     fn access(&self, what: &SiteKind) -> Option<Access> {
         let write = kind_of(what)? != AccessKind::Read;
         let name = match what {
-            // Which class declares the field is not known yet.
+            // The class that declares the field is not known yet.
             SiteKind::Field { field, .. } | SiteKind::Global { field, .. } => {
                 format!("{} {}", field.name, field.descriptor)
             }
@@ -78,7 +78,7 @@ impl PlanSites {
         found.get(&site).cloned().unwrap_or_default()
     }
 
-    /// Places that no class so far has: a plan that names them cannot be followed.
+    /// Points that match no class so far: a plan that names them cannot be followed.
     pub fn missing(&self) -> Vec<String> {
         let found = self.found.read().unwrap_or_else(PoisonError::into_inner);
         let seen = |index: usize| {
@@ -105,7 +105,7 @@ fn is_at(place: &Place, method: &MethodInfo, info: &SiteInfo) -> bool {
                 && method.descriptor == *descriptor
                 && info.pc == *pc
         }
-        // Native code has no places in classes.
+        // Native code has no position in a class.
         Spot::ModuleOffset { .. } => false,
     };
     there && place.kind.is_none_or(|kind| is_of_kind(&info.what, kind))

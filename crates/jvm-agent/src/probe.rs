@@ -1,4 +1,4 @@
-//! The static fields of `UntornProbe`, from the native side.
+//! Access to the static fields of `UntornProbe` from the native side.
 
 use jvmti_bindings::sys::jni::{jclass, jfieldID, jobject};
 
@@ -29,7 +29,7 @@ unsafe impl Send for Probe {}
 #[allow(unsafe_code)]
 unsafe impl Sync for Probe {}
 
-/// What of the probe's state belongs to the thread that has the token, and goes with it.
+/// The part of the probe's state that belongs to the thread with the token, and moves with the token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProbeState {
     pub(crate) branches: i32,
@@ -82,8 +82,8 @@ impl Probe {
         jni.set_int(self.class, self.away, threads as i32);
     }
 
-    /// Whether the owner must keep the token for now. It is spared a few times; a recorded turn that ends here was
-    /// spared before, somewhere on its way.
+    /// Whether the owner must keep the token for now. It may keep it a few times; a recorded turn that ends here was
+    /// already extended before.
     pub(crate) fn keeps_token(&self, jni: Jni, replaying: bool) -> bool {
         (!replaying && self.spares(jni)) || self.is_quiet(jni)
     }
@@ -101,19 +101,19 @@ impl Probe {
         jni.get_int(self.class, self.quiet) > 0
     }
 
-    /// The same as [`Probe::keeps_token`], asked before an event: nothing changes by asking.
+    /// The same as [`Probe::keeps_token`], but without a side effect; asked before an event.
     pub(crate) fn is_unstoppable(&self, jni: Jni) -> bool {
         jni.get_int(self.class, self.spare) > 0 || self.is_quiet(jni)
     }
 
-    /// The branches since the last record, which are now counted.
+    /// The branches since the last record, and resets the counter.
     pub(crate) fn take_branches(&self, jni: Jni) -> u32 {
         let branches = jni.get_int(self.class, self.branches);
         jni.set_int(self.class, self.branches, 0);
         branches.max(0).cast_unsigned()
     }
 
-    /// Stops recording for a moment. Gives who was recorded, for [`Probe::unsilence`].
+    /// Suspends recording for a moment. Returns the recorded thread, for [`Probe::unsilence`].
     pub(crate) fn silence(&self, jni: Jni) -> jobject {
         let owner = jni.get_object(self.class, self.owner);
         jni.set_object(self.class, self.owner, std::ptr::null_mut());
@@ -125,8 +125,8 @@ impl Probe {
         jni.drop_local_ref(owner);
     }
 
-    /// Nobody is recorded.
-    pub(crate) fn nobody(&self, jni: Jni) {
+    /// No thread is recorded.
+    pub(crate) fn clear_owner(&self, jni: Jni) {
         jni.set_object(self.class, self.owner, std::ptr::null_mut());
         jni.set_object(self.class, self.silent, std::ptr::null_mut());
     }
@@ -143,7 +143,7 @@ impl Probe {
         depth
     }
 
-    /// The state that goes with the thread.
+    /// The state that moves with the thread.
     pub(crate) fn state(&self, jni: Jni) -> ProbeState {
         ProbeState {
             branches: jni.get_int(self.class, self.branches),
@@ -152,15 +152,15 @@ impl Probe {
         }
     }
 
-    /// Makes `thread` the one that is recorded, or that is silent if it was.
+    /// Makes `thread` the recorded one, or the suspended one if its recording was suspended.
     pub(crate) fn give(&self, jni: Jni, thread: jobject, number: u32, state: ProbeState) {
         jni.set_int(self.class, self.number, number.cast_signed());
         jni.set_int(self.class, self.branches, state.branches);
         jni.set_int(self.class, self.quiet, state.quiet);
         jni.set_int(self.class, self.spare, 0);
         jni.set_int(self.class, self.depth, state.silence);
-        let nobody = std::ptr::null_mut();
-        let (owner, silent) = if state.silence > 0 { (nobody, thread) } else { (thread, nobody) };
+        let none = std::ptr::null_mut();
+        let (owner, silent) = if state.silence > 0 { (none, thread) } else { (thread, none) };
         jni.set_object(self.class, self.owner, owner);
         jni.set_object(self.class, self.silent, silent);
     }

@@ -1,4 +1,4 @@
-//! Which classes are rewritten, and how much of them.
+//! Which classes are rewritten, and what is recorded of them.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use untorn_trace::glob::{Glob, matches};
 /// How much of a class is recorded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Depth {
-    /// Nothing: the class is left as it is.
+    /// Nothing: the class is left unchanged.
     Untouched,
-    /// Only that a thread must not be stopped while it initialises the class: others may need it.
+    /// Only its initialiser, in which a thread must not be preempted, because others may need the class.
     Initialiser,
-    /// Its monitors, waits and clock readings, because a thread may be stopped while it holds one.
+    /// Its monitors, waits and clock readings, because a thread may be preempted while it holds a monitor.
     Locks,
     /// Also its fields, arrays, branches.
     Accesses,
@@ -23,13 +23,13 @@ pub enum Depth {
 /// Where a class comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// The boot loader: the JDK itself.
+    /// The boot loader, that is the JDK.
     Boot,
     /// Some other loader.
     Elsewhere,
 }
 
-/// The JDK's own classes whose state the program shares through them: collections and string buffers.
+/// Classes of the JDK that hold state of the program: collections and string buffers.
 const COLLECTIONS: &[&str] = &[
     "java/util/Abstract*",
     "java/util/Array*",
@@ -49,7 +49,7 @@ const COLLECTIONS: &[&str] = &[
     "java/lang/StringBuilder",
 ];
 
-/// Never touched: the JVM calls them where Java code cannot run, or our own probes do.
+/// Never rewritten: the JVM calls them where Java code cannot run, or our own probes call them.
 const UNTOUCHABLE: &[&str] = &[
     "java/lang/Untorn*",
     "java/lang/Object",
@@ -59,7 +59,7 @@ const UNTOUCHABLE: &[&str] = &[
     "jdk/internal/misc/Unsafe",
 ];
 
-/// The JDK's machinery: what it does is not the program's doing.
+/// Internal code of the JDK: its actions are not those of the program.
 const MACHINERY: &[&str] = &[
     "java/lang/ref/*",
     "java/lang/Shutdown",
@@ -71,11 +71,11 @@ const MACHINERY: &[&str] = &[
     "sun/launcher/*",
 ];
 
-/// Recorded where they are called: their own accesses would record everything twice.
+/// Recorded at their call sites: recording their own accesses would record everything twice.
 const RECORDED_BY_CALLERS: &[&str] =
     &["java/util/concurrent/atomic/*", "java/util/concurrent/locks/*"];
 
-/// What runs tests is not what they test.
+/// Test frameworks are not the code under test.
 const TEST_FRAMEWORKS: &[&str] = &[
     "junit/framework/*",
     "junit/runner/*",
@@ -88,7 +88,7 @@ const TEST_FRAMEWORKS: &[&str] = &[
     "worker/org/gradle/*",
 ];
 
-/// Loaders that the JDK brings along belong to it even though they are not the boot loader.
+/// Classes of these packages belong to the JDK even if another loader than the boot loader defines them.
 const PLATFORM: &[&str] = &["java/*", "javax/*", "jdk/*", "sun/*", "com/sun/*"];
 
 #[derive(Debug)]
@@ -111,7 +111,7 @@ impl Scope {
         }
     }
 
-    /// Where a method (`com/acme/Cart`, `remove`, `(I)V`) makes calls that are tracked.
+    /// The code positions at which a method (`com/acme/Cart`, `remove`, `(I)V`) makes tracked calls.
     pub fn tracked_calls(&self, class: &str, method: &str, descriptor: &str) -> &[u32] {
         if self.tracked_calls.is_empty() {
             return &[];

@@ -1,4 +1,4 @@
-//! The places in rewritten code that record something, by the number that their probe passes.
+//! The sites of rewritten code that record something, by the number that their probe passes.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use untorn_trace::VarRole;
 use untorn_trace::event::{Access, ValueKind};
 
-/// The number of a place in the program's code; what a probe passes.
+/// The number of a site, which its probe passes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CodeSite(pub u32);
 
@@ -23,7 +23,7 @@ pub struct MethodInfo {
     pub descriptor: String,
     pub file: String,
     pub is_static: bool,
-    /// Of the JDK, or of code that the user does not want to see.
+    /// Of the JDK, or of code that the user excluded.
     pub is_library: bool,
 }
 
@@ -39,7 +39,7 @@ impl MethodInfo {
     }
 }
 
-/// A method as a call names it.
+/// A method as a call instruction names it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Api {
     /// `java/util/Map`
@@ -54,22 +54,22 @@ impl Api {
     }
 }
 
-/// A field as an instruction names it; which class declares it is found out when it is first used.
+/// A field as an instruction names it; the declaring class is resolved when it is first used.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct FieldName {
     pub class: String,
     pub name: String,
     pub descriptor: String,
-    /// A field, or a variable that stands for something else of the object.
+    /// A field, or a variable that models other state of the object.
     pub role: VarRole,
 }
 
-/// A variable that a method of the JDK reads or writes for its caller.
+/// A variable that a method of the JDK reads or writes on behalf of its caller.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reached {
-    /// Of the object that the record names.
+    /// Of the object in the record.
     Field(FieldName),
-    /// The record has its number, see [`NamedFields`].
+    /// The record has the number of the field, see [`NamedFields`].
     NamedField,
     Element {
         kind: ValueKind,
@@ -77,7 +77,7 @@ pub enum Reached {
     },
 }
 
-/// What happened at a place.
+/// What is recorded at a site.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SiteKind {
     Field {
@@ -93,7 +93,7 @@ pub enum SiteKind {
         kind: ValueKind,
         element: &'static str,
     },
-    /// Read or written by the JDK, for its caller.
+    /// Read or written by the JDK, on behalf of its caller.
     Reached {
         write: bool,
         access: Access,
@@ -105,21 +105,21 @@ pub enum SiteKind {
         kind: ValueKind,
         element: &'static str,
     },
-    /// So many elements of an array were copied beside those that are recorded.
+    /// The number of elements of a copied array that are not recorded one by one.
     LeftOut,
-    /// No event, but the schedule has to know that it happened.
+    /// No event, but part of the schedule.
     Nothing,
-    /// A lock of java.util.concurrent is taken. `block`: what it guards is meant to be atomic.
+    /// A lock of java.util.concurrent is acquired. `block`: the section is a declared atomic block.
     Lock {
         block: bool,
     },
     Unlock {
         block: bool,
     },
-    /// A lock is given up to wait for a condition, and is back.
+    /// A lock is released to wait for a condition, and reacquired.
     Await,
     Awaited,
-    /// A monitor is entered. `block`: what it guards is meant to be atomic; `own`: it is that of a
+    /// A monitor is entered. `block`: the section is a declared atomic block; `own`: it is the monitor of a
     /// synchronized method.
     Enter {
         block: bool,
@@ -130,11 +130,11 @@ pub enum SiteKind {
     },
     Wait,
     Notify,
-    /// A method of the application begins that touches shared state or takes locks at least twice.
+    /// A method of the application begins that accesses shared state or acquires locks at least twice.
     Call,
     Return,
-    /// A tracked call, by the name of what is called; each of its arguments; and its end, with the result
-    /// if it has one that can be recorded.
+    /// A tracked call, with the name of the called method; each of its arguments; and its end, with the result if
+    /// that is of a type that can be recorded.
     TrackedCall {
         api: Api,
     },
@@ -156,7 +156,7 @@ pub enum SiteKind {
 }
 
 impl SiteKind {
-    /// Whether a plan can name events of this kind by their place: a thread asks there, once for each.
+    /// Whether a plan can name events of this kind by their site: a thread asks there, once for each event.
     pub fn is_plannable(&self) -> bool {
         !matches!(
             self,
@@ -165,7 +165,7 @@ impl SiteKind {
     }
 }
 
-/// A place in the code.
+/// A site in the code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SiteInfo {
     pub method: MethodId,
@@ -175,7 +175,7 @@ pub struct SiteInfo {
     pub what: SiteKind,
 }
 
-/// All places so far. Only grows.
+/// All sites so far. Sites are never removed.
 #[derive(Debug, Default)]
 pub struct Sites {
     methods: Vec<MethodInfo>,
@@ -188,19 +188,19 @@ impl Sites {
         MethodId(self.methods.len() as u32 - 1)
     }
 
-    /// The source of a class of which a method was rewritten.
+    /// The source file of a class of which a method was rewritten.
     pub fn file_of(&self, class: &str) -> Option<&str> {
         let mut latest = self.methods.iter().rev();
         latest.find(|method| method.class == class).map(|method| method.file.as_str())
     }
 
-    /// Sites are numbered from 1 on: 0 is no place at all.
+    /// Sites are numbered from 1 on: 0 means no site.
     pub fn add(&mut self, site: SiteInfo) -> CodeSite {
         self.sites.push(site);
         CodeSite(self.sites.len() as u32)
     }
 
-    /// Several at one place, one after the other; the first of them.
+    /// Several sites at one code position, with consecutive numbers; returns the first.
     pub fn add_all(
         &mut self,
         place: &SiteInfo,
@@ -220,7 +220,7 @@ impl Sites {
     }
 }
 
-/// Fields that the program reaches by their names: by reflection, handles, updaters. Only grows.
+/// Fields that the program accesses by their names: by reflection, handles, updaters. Fields are never removed.
 #[derive(Debug, Default)]
 pub struct NamedFields(RwLock<(Vec<FieldName>, FxHashMap<FieldName, u32>)>);
 

@@ -1,4 +1,4 @@
-//! What is said of a run beside its events: the metadata of its trace.
+//! The metadata of a recorded trace.
 
 use std::fs::File;
 use std::sync::PoisonError;

@@ -1,4 +1,4 @@
-//! Java threads come and go.
+//! Start and end of Java threads.
 
 use jvmti_bindings::sys::jni::jobject;
 use untorn_runtime::current_thread;
@@ -9,7 +9,7 @@ use crate::host::{Global, JavaThread};
 use crate::jni::Jni;
 use crate::jvmti::ThreadFacts;
 
-/// Branches without an event after which a thread is taken to spin.
+/// Branches without an event after which a thread is considered to spin.
 const SPIN: i32 = 20_000;
 
 impl Agent {
@@ -50,13 +50,13 @@ impl Agent {
         self.control.started(jni, |known| jni.is_same(known.thread.0, thread))
     }
 
-    /// Whether the object is that of the current thread, as far as that is controlled.
+    /// Whether the object is that of the current thread, if that is controlled.
     pub(crate) fn is_current(&self, jni: Jni, thread: jobject) -> bool {
         let is_it = |known: &JavaThread| jni.is_same(known.thread.0, thread);
         current_thread().is_some_and(|me| self.control.with_thread(me, is_it))
     }
 
-    /// A virtual thread runs on whatever thread carries it.
+    /// A virtual thread runs on any carrier thread.
     pub(crate) fn unseen_virtual_thread(&self) {
         if self.control.virtual_thread() {
             self.control.recorder().note(
@@ -66,7 +66,7 @@ impl Agent {
         }
     }
 
-    /// A thread has run all of its code. Whoever joins it waits on its object.
+    /// A thread has run all of its code. A thread that joins it waits on its object.
     pub(crate) fn ended(&self, jni: Jni) {
         self.control.ended(jni, |thread| Some(LockKey(thread.object.into())));
     }

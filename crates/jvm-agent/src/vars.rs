@@ -1,4 +1,4 @@
-//! From (object, slot) to variable: the look-up that every access makes.
+//! From (object, slot) to variable: the look-up of every access.
 //!
 //! Eight neighbouring slots of an object share a *group*, half a cache line with their variables; a hash table
 //! finds the group. A loop over an array thus asks for the same entry and the same line eight times
@@ -93,13 +93,13 @@ impl VarMap {
 mod tests {
     use super::*;
 
-    /// How many places are looked at on average, at most.
+    /// The average number of probed entries must not exceed this.
     fn probes(keys: impl Iterator<Item = (u32, u32)> + Clone) -> f64 {
         let mut map = VarMap::default();
         for (object, slot) in keys.clone() {
             map.insert(object, slot, VarId(0));
         }
-        // A run of entries in use makes a look-up that starts at its beginning as long as it is.
+        // A look-up that starts at the beginning of a run of used entries probes all of it.
         let used: Vec<bool> = map.entries.iter().map(|entry| entry.group != NONE).collect();
         let runs = used.split(|used| !used).map(|run| run.len() as f64);
         let (looked, all) = runs

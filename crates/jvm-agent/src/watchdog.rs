@@ -1,4 +1,4 @@
-//! A thread of the agent that looks from outside: see [`Watchdog`]. It also lets weak references go when that is due.
+//! A thread of the agent that watches the others: see [`Watchdog`]. It also releases weak references when necessary.
 #![allow(unsafe_code)]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use crate::agent::{Agent, guarded};
 use crate::jni::Jni;
 use crate::weak_refs;
 
-/// The JVM collects garbage: every thread stands still, and that is no reason to do anything.
+/// Whether the JVM collects garbage: every thread stands still then, and the watchdog must not act.
 static COLLECTING: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn collecting(now: bool) {
@@ -22,7 +22,7 @@ pub(crate) fn start(agent: &'static Agent) {
     let body = move || {
         guarded(|| watch(agent));
     };
-    // Without it a program that blocks outside hangs until it returns, as it would by itself.
+    // Without it, a program that blocks outside hangs until the call returns, as it does without the agent.
     let _ = std::thread::Builder::new().name("untorn watchdog".to_owned()).spawn(body);
 }
 
@@ -31,18 +31,20 @@ fn watch(agent: &'static Agent) {
     loop {
         std::thread::sleep(Watchdog::TICK);
         if agent.control.is_on() && weak_refs::is_due() {
-            in_the_jvm(agent, |jni| weak_refs::let_go_and_collect(jni, agent.host().jvmti));
+            attached(agent, |jni| {
+                weak_refs::release_referents_and_collect(jni, agent.host().jvmti);
+            });
             let many = "the collector ran very often: weak references are cleared, and the run may not replay";
             agent.control.recorder().note(many.to_owned());
         }
         if let Some(blocked) = watchdog.check(&agent.control, COLLECTING.load(Ordering::Acquire)) {
-            in_the_jvm(agent, |jni| agent.control.steal(jni, blocked));
+            attached(agent, |jni| agent.control.steal(jni, blocked));
         }
     }
 }
 
-/// Some things need the JVM's environment: the thread becomes one of its threads for a moment.
-fn in_the_jvm(agent: &'static Agent, body: impl FnOnce(Jni)) {
+/// Some calls need a JNI environment: the thread attaches to the JVM for a moment.
+fn attached(agent: &'static Agent, body: impl FnOnce(Jni)) {
     let Some(vm) = agent.vm() else { return };
     let mut env: *mut JNIEnv = std::ptr::null_mut();
     // SAFETY: the JVM lives as long as the process; `env` is a place for a pointer.

@@ -1,4 +1,4 @@
-//! What the probes call: the native methods of `UntornProbe`.
+//! The native methods of `UntornProbe`, which the probes call.
 
 use std::ffi::{CStr, c_void};
 
@@ -38,7 +38,7 @@ pub unsafe extern "system" fn Java_java_lang_UntornProbe_init(env: *mut JNIEnv, 
         method(c"hasJoined", c"(Ljava/lang/Thread;)V", has_joined as *mut c_void),
         method(c"rewriteLambda", c"([B)[B", rewrite_lambda as *mut c_void),
         method(c"fieldNumber", FIELD_NUMBER, field_number as *mut c_void),
-        method(c"letGo", c"()V", (let_go as Plain) as *mut c_void),
+        method(c"releaseReferents", c"()V", (release_referents as Plain) as *mut c_void),
         method(c"awaitReferences", c"()V", (await_references as Plain) as *mut c_void),
         method(c"virtualNanos", c"()J", virtual_nanos as *mut c_void),
         method(c"virtualMillis", c"()J", virtual_millis as *mut c_void),
@@ -155,8 +155,8 @@ unsafe extern "system" fn field_number(
     number
 }
 
-unsafe extern "system" fn let_go(env: *mut JNIEnv, _: jclass) {
-    callback(env, |agent, jni| weak_refs::let_go(jni, agent.host().jvmti));
+unsafe extern "system" fn release_referents(env: *mut JNIEnv, _: jclass) {
+    callback(env, |agent, jni| weak_refs::release_referents(jni, agent.host().jvmti));
 }
 
 unsafe extern "system" fn await_references(env: *mut JNIEnv, _: jclass) {

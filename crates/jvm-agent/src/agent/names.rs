@@ -1,17 +1,17 @@
-//! What the agent's Java half names of the JDK and what has another name in older releases: methods, and the annotation
-//! that keeps our frames out of stack traces.
+//! Names of the JDK that differ in older releases and that the agent's Java half uses: methods, and the annotation
+//! that hides our frames from stack traces.
 
 use std::borrow::Cow;
 
-/// The first release with the new name, the new name, and the old one. Neither name may stand for anything else in the
-/// classes of the Java half.
+/// The first release with the new name, the new name, and the old one. Neither name may occur with another meaning in
+/// the classes of the Java half.
 const RENAMED: &[(u32, &str, &str)] = &[
     (12, "getReferenceVolatile", "getObjectVolatile"),
     (14, "Ljdk/internal/vm/annotation/Hidden;", "Ljava/lang/invoke/LambdaForm$Hidden;"),
 ];
 
-/// A class of the Java half as a release needs it.
-pub(super) fn as_of(release: Option<u32>, class: &[u8]) -> Cow<'_, [u8]> {
+/// A class of the Java half, adapted to a release.
+pub(super) fn for_release(release: Option<u32>, class: &[u8]) -> Cow<'_, [u8]> {
     let mut class = Cow::Borrowed(class);
     for (since, new, old) in RENAMED {
         if release.is_some_and(|release| release < *since) {
@@ -21,8 +21,8 @@ pub(super) fn as_of(release: Option<u32>, class: &[u8]) -> Cow<'_, [u8]> {
     class
 }
 
-/// A text as the constant pool of a class file holds it. Nothing in a class file is found by its distance from anything
-/// else, so that one may be replaced by another that is shorter or longer.
+/// A text as the constant pool of a class file holds it. Class files contain no offsets across the pool, so a text
+/// may be replaced by a shorter or longer one.
 fn constant(text: &str) -> Vec<u8> {
     let [high, low] = (text.len() as u16).to_be_bytes();
     [&[1, high, low], text.as_bytes()].concat()
@@ -52,13 +52,13 @@ mod tests {
         for (_, new, old) in RENAMED {
             let users: Vec<&[u8]> =
                 JAVA_HALF.iter().map(|(_, bytes)| *bytes).filter(|class| has(class, new)).collect();
-            assert!(!users.is_empty(), "nobody calls {new}: this table is out of date");
+            assert!(!users.is_empty(), "{new} is not called: this table is out of date");
             for class in users {
-                let older = as_of(Some(11), class);
+                let older = for_release(Some(11), class);
                 assert!(has(&older, old) && !has(&older, new));
                 assert!(ClassFile::parse(&older).is_ok());
-                assert!(matches!(as_of(Some(17), class), Cow::Borrowed(_)));
-                assert!(matches!(as_of(None, class), Cow::Borrowed(_)));
+                assert!(matches!(for_release(Some(17), class), Cow::Borrowed(_)));
+                assert!(matches!(for_release(None, class), Cow::Borrowed(_)));
             }
         }
     }

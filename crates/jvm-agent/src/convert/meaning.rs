@@ -1,4 +1,4 @@
-//! What a place in the code means: found out once, when it first records something.
+//! The meaning of a site for the trace, determined when it first records something.
 
 use std::sync::{Arc, PoisonError};
 
@@ -12,7 +12,7 @@ use crate::instrument::value_kind;
 use crate::scope::is_platform;
 use crate::sites::{Api, CodeSite, FieldName, MethodInfo, Reached, SiteInfo, SiteKind};
 
-/// What a place in the code means for the trace; found out when it first records something.
+/// The meaning of a site for the trace, determined when it first records something.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meaning {
     pub(super) op: RecordKind,
@@ -20,11 +20,11 @@ pub(super) struct Meaning {
     /// Of accesses: how values are shown and what kind of access it is.
     pub(super) kind: ValueKind,
     pub(super) access: Access,
-    /// Of fields: the number of the field. Of everything named: the label.
+    /// Of fields: the number of the field. Of blocks and calls: the label.
     pub(super) number: u32,
-    /// Whether every write of the variable is seen, so that it starts as zero.
+    /// Whether every write of the variable is recorded, so that its initial value is zero.
     pub(super) recorded: bool,
-    /// Of reads and writes of arrays: the field or variable that holds an array gives it a name.
+    /// Of reads and writes of array references: the variable that holds an array gives it its name.
     pub(super) holds_array: bool,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Meaning {
 pub(super) enum RecordKind {
     /// Not yet known.
     Unknown,
-    /// Not worth an event: a final field.
+    /// Not recorded: a final field.
     Nothing,
     Field {
         write: bool,
@@ -40,7 +40,7 @@ pub(super) enum RecordKind {
     Element {
         write: bool,
     },
-    /// The record says which field.
+    /// The record contains the field.
     NamedField {
         write: bool,
     },
@@ -179,13 +179,13 @@ impl Converter {
         }
     }
 
-    /// Of a variable that the JDK reads or writes for its caller.
+    /// The meaning of an access that the JDK makes for its caller.
     fn reached_meaning(&mut self, place: Meaning, write: bool, what: &Reached) -> Meaning {
         match what {
             Reached::Field(field) => {
                 let op = RecordKind::Field { write };
                 let found = self.field_meaning(Meaning { op, ..place }, field);
-                // Some of these variables are none of the class's fields, and none is written elsewhere only.
+                // Some of these variables are not fields of the class, and none is written only by unrecorded code.
                 Meaning { op, access: place.access, recorded: false, ..found }
             }
             Reached::NamedField => Meaning { op: RecordKind::NamedField { write }, ..place },
@@ -197,7 +197,7 @@ impl Converter {
         }
     }
 
-    /// What is known of a field that is reached by its name.
+    /// Facts of a field that is accessed by its name.
     pub(super) fn named_field(&mut self, number: u32) -> Meaning {
         let index = number as usize;
         if index >= self.named_fields.len() {
@@ -258,7 +258,7 @@ impl Converter {
             is_library: is_platform(&api.class),
             is_entry: false,
         };
-        // The method may be one of the application, of which more is known.
+        // The method may be one of the application, about which more is known.
         if self.tables.label_facts(label) == LabelFacts::default() {
             self.tables.set_label_facts(label, facts);
         }
@@ -274,7 +274,7 @@ impl Converter {
         let short = self.short_name(class);
         let classes = self.class_numbers.len() as u32;
         let class = *self.class_numbers.entry(short.clone()).or_insert(classes);
-        // Keys of a map are parts of it like elements of an array: one member for all of them.
+        // Keys of a map are treated like elements of an array: one member for all of them.
         let member = match role {
             VarRole::Element => format!("{name}[]"),
             VarRole::KeyedContents => format!("{short}.[]"),
@@ -287,7 +287,7 @@ impl Converter {
         number
     }
 
-    /// The name of a class without its package; with it, if another class has that name already.
+    /// The name of a class without its package; with it, if another class already has the short name.
     pub(super) fn short_name(&mut self, class: &str) -> String {
         let short = class.rsplit('/').next().unwrap_or(class);
         let owner = self.short_names.entry(short.to_owned()).or_insert_with(|| class.to_owned());
@@ -295,7 +295,7 @@ impl Converter {
     }
 }
 
-/// What to call the block that a monitor guards: its method, and the line of a statement.
+/// The name of a block that a monitor guards: its method, and the line of a statement.
 fn block_name(info: &SiteInfo, method: &MethodInfo) -> String {
     match info.what {
         SiteKind::Enter { own: false, .. } | SiteKind::Exit { .. } if info.pc != 0 => {

@@ -1,4 +1,4 @@
-//! Who holds which monitor, as far as the trace says, and what a thread gives up while it waits.
+//! The owners of monitors according to the trace, and the monitors that a thread gives up while it waits.
 
 use std::io::Write;
 
@@ -8,11 +8,11 @@ use untorn_trace::formats::utr::Writer;
 use untorn_trace::ids::{LockId, SiteId, ThreadId};
 
 use super::meaning::UNKNOWN;
-use super::{Converter, GivenUp, OpenBlock};
+use super::{Converter, OpenBlock, WaitState};
 
 impl Converter {
-    /// Notes who holds a monitor. If somebody else did, by the trace, that thread's exits were lost in a stack
-    /// overflow: they are made up for.
+    /// Records the owner of a monitor. If another thread owns it according to the trace, the exits of that thread
+    /// were lost in a stack overflow, and are inserted here.
     pub(super) fn acquire(
         &mut self,
         thread: ThreadId,
@@ -34,7 +34,7 @@ impl Converter {
         self.unmatched += u64::from(lost);
     }
 
-    /// Waiting, resuming, notifying, or being about to enter.
+    /// Waiting, resuming, notifying, or an attempt to enter.
     pub(super) fn monitor(
         &mut self,
         thread: ThreadId,
@@ -46,7 +46,7 @@ impl Converter {
         let mut unseen = false;
         match record.site {
             special::WAIT => {
-                let unseen = self.make_up_for_entry(thread, record.object, lock, out);
+                let unseen = self.insert_entry(thread, record.object, lock, out);
                 self.waits(thread, record.object, site, unseen, out);
             }
             special::RESUME => unseen = self.resumes(thread, record.object, lock, out),
@@ -60,9 +60,9 @@ impl Converter {
         };
         self.emit(out, thread, op, site);
         if unseen {
-            // Nor will its exit be seen.
+            // Its exit will not be seen, either.
             self.object(record.object).depth = 0;
-            self.let_go(thread, record.object);
+            self.drop_monitor(thread, record.object);
             self.emit(out, thread, Op::release(lock), SiteId::NONE);
         }
         for block in std::mem::take(&mut self.resumed) {
@@ -71,16 +71,17 @@ impl Converter {
     }
 
     /// Monitors are mostly left in the opposite order of being entered.
-    pub(super) fn let_go(&mut self, thread: ThreadId, identity: u32) {
+    pub(super) fn drop_monitor(&mut self, thread: ThreadId, identity: u32) {
         let held = &mut self.held[thread.index()];
         if let Some(at) = held.iter().rposition(|&other| other == identity) {
             held.remove(at);
         }
     }
 
-    /// A thread has ended: what it still holds or has open was left in a stack overflow, or was never given back.
-    pub(super) fn settle(&mut self, thread: ThreadId, out: &mut Writer<impl Write>) {
-        self.settle_readers(thread, out);
+    /// A thread has ended: the locks that it still holds and its open blocks were left in a stack overflow, or never
+    /// released.
+    pub(super) fn end_thread(&mut self, thread: ThreadId, out: &mut Writer<impl Write>) {
+        self.release_readers(thread, out);
         for identity in std::mem::take(&mut self.held[thread.index()]) {
             let object = self.object(identity);
             if object.holder != thread || object.depth == 0 {
@@ -101,10 +102,10 @@ impl Converter {
         }
     }
 
-    /// Code that is not rewritten (`ReferenceQueue.remove`, for one) waits on a monitor that the trace does not
-    /// know to be held. It is held: an entry that is recorded late makes sense of the wait. True if it had to be
-    /// recorded.
-    fn make_up_for_entry(
+    /// Code that is not rewritten (for example `ReferenceQueue.remove`) waits on a monitor whose entry was not
+    /// recorded. The thread does hold it, so the entry is inserted before the wait. Returns whether that was
+    /// necessary.
+    fn insert_entry(
         &mut self,
         thread: ThreadId,
         identity: u32,
@@ -120,8 +121,8 @@ impl Converter {
         true
     }
 
-    /// A waiting thread keeps its depth for later. Who waits gives up on purpose that what the monitor guards is one
-    /// step: the blocks of that monitor, and those inside of them, end here and begin anew afterwards.
+    /// A waiting thread keeps the depth for later. By waiting it gives up the atomicity of the section on purpose:
+    /// the blocks of that monitor, and those inside of them, end here and begin again afterwards.
     fn waits(
         &mut self,
         thread: ThreadId,
@@ -131,17 +132,17 @@ impl Converter {
         out: &mut Writer<impl Write>,
     ) {
         let depth = std::mem::take(&mut self.object(object).depth);
-        self.let_go(thread, object);
+        self.drop_monitor(thread, object);
         let open = &mut self.open[thread.index()];
         let first = open.iter().position(|block| block.object == object).unwrap_or(open.len());
         let blocks = open.split_off(first);
         for OpenBlock { label, .. } in blocks.iter().rev() {
             self.emit(out, thread, Op::End { label: *label }, site);
         }
-        self.waiting.insert((thread, object), GivenUp { depth, blocks, unseen });
+        self.waiting.insert((thread, object), WaitState { depth, blocks, unseen });
     }
 
-    /// Whether its entry was not seen.
+    /// Whether the entry was not recorded.
     fn resumes(
         &mut self,
         thread: ThreadId,
@@ -149,7 +150,7 @@ impl Converter {
         lock: LockId,
         out: &mut Writer<impl Write>,
     ) -> bool {
-        let GivenUp { depth, blocks, unseen } =
+        let WaitState { depth, blocks, unseen } =
             self.waiting.remove(&(thread, object)).unwrap_or_default();
         self.acquire(thread, object, lock, out);
         self.object(object).depth = depth.max(1);

@@ -10,7 +10,7 @@ use super::meaning::{Meaning, RecordKind};
 use super::{ArrayName, Converter, Declared, Object};
 
 impl Converter {
-    /// Leaves the name of a variable in `name`.
+    /// Writes the name of a variable into `name`.
     pub(super) fn name_var(&mut self, object: u32, slot: u32, meaning: Meaning) {
         let number = self.number(object);
         let name = &mut self.name;
@@ -34,7 +34,7 @@ impl Converter {
         };
     }
 
-    /// What a variable is, and of what it is a part.
+    /// The kind of a variable, and the object that it belongs to.
     pub(super) fn place_of(
         &mut self,
         object: u32,
@@ -59,7 +59,7 @@ impl Converter {
         }
     }
 
-    /// An array is called after the first variable that was seen to hold it.
+    /// An array is named after the first variable that was seen to hold it.
     #[inline]
     pub(super) fn name_array(&mut self, record: &Record, number: u32, slot: u32, meaning: Meaning) {
         if self.is_named(record.value as u32) {
@@ -76,7 +76,7 @@ impl Converter {
         self.objects.entry(identity).or_default()
     }
 
-    /// Whether an object has a name by now; from now on it has.
+    /// Whether an object already has a name; marks it as named.
     #[inline]
     pub(super) fn is_named(&mut self, identity: u32) -> bool {
         let (place, bit) = (identity as usize / 64, 1 << (identity % 64));

@@ -1,7 +1,7 @@
-//! Sections of the locks of java.util.concurrent. They are recorded like those of monitors, with three differences:
-//! a lock has a shared side; sections need not nest, and then the blocks inside are cut where the outer one ends;
-//! and a thread that waits for a condition releases the lock by a record of its own, because it does other things
-//! on the way.
+//! Critical sections of the locks of java.util.concurrent. They are recorded like those of monitors, with three
+//! differences: a lock has a shared side; sections need not nest, and then the inner blocks are split where the outer
+//! one ends; and a thread that waits for a condition releases the lock by a separate record, because it executes
+//! other events in between.
 
 use std::io::Write;
 
@@ -11,9 +11,9 @@ use untorn_trace::formats::utr::Writer;
 use untorn_trace::ids::{LabelId, LockId, SiteId, ThreadId};
 
 use super::meaning::Meaning;
-use super::{Converter, GivenUp, OpenBlock};
+use super::{Converter, OpenBlock, WaitState};
 
-/// What `UntornLocks` says in the value of a record.
+/// The value of a record that `UntornLocks` writes.
 const SHARED: u64 = 1;
 const KINDS: [&str; 3] = ["ReentrantLock", "ReentrantReadWriteLock", "StampedLock"];
 
@@ -61,7 +61,7 @@ impl Converter {
             Hold::Shared => self.leave_shared(thread, record.object),
         };
         if !held {
-            // Taken before the program began, or by another thread.
+            // Acquired before the program began, or by another thread.
             self.unmatched += 1;
             return;
         }
@@ -71,7 +71,7 @@ impl Converter {
         }
     }
 
-    /// Gives back one level; false if the thread does not hold it.
+    /// Releases one level; false if the thread does not hold the lock.
     fn leave_lock(&mut self, thread: ThreadId, identity: u32) -> bool {
         let object = self.object(identity);
         if object.holder != thread || object.depth == 0 {
@@ -79,7 +79,7 @@ impl Converter {
         }
         object.depth -= 1;
         if object.depth == 0 {
-            self.let_go(thread, identity);
+            self.drop_monitor(thread, identity);
         }
         true
     }
@@ -94,8 +94,8 @@ impl Converter {
         true
     }
 
-    /// Ends the innermost block of that lock. Blocks inside of it end as well and begin anew: that they go on
-    /// is a claim about what comes after, not about the whole.
+    /// Ends the innermost block of that lock. The blocks inside of it end as well and begin again: the part before
+    /// the end and the part after it are checked separately.
     fn end_section_block(
         &mut self,
         thread: ThreadId,
@@ -125,7 +125,7 @@ impl Converter {
         }
     }
 
-    /// Readers of a lock that is now held for writing: another thread gave it back for them.
+    /// Readers of a lock that is now held for writing: another thread released it for them.
     fn drop_readers(
         &mut self,
         thread: ThreadId,
@@ -145,14 +145,14 @@ impl Converter {
     }
 
     /// A thread has ended while it held shared sides.
-    pub(super) fn settle_readers(&mut self, thread: ThreadId, out: &mut Writer<impl Write>) {
+    pub(super) fn release_readers(&mut self, thread: ThreadId, out: &mut Writer<impl Write>) {
         let mut held: Vec<u32> = Vec::new();
         for (&identity, readers) in &self.readers {
             if readers.iter().any(|reader| reader.0 == thread) {
                 held.push(identity);
             }
         }
-        // In the order of objects, because that of the table is not the same in every run.
+        // In the order of objects, because the order of the table differs between runs.
         held.sort_unstable();
         for identity in held {
             let Some(lock) = self.object(identity).lock else { continue };
@@ -164,7 +164,7 @@ impl Converter {
         }
     }
 
-    /// Before a thread waits for a condition: as with a monitor, the blocks of its lock end here.
+    /// Before a thread waits for a condition: as for a monitor, the blocks of its lock end here.
     pub(super) fn awaits(
         &mut self,
         thread: ThreadId,
@@ -187,7 +187,7 @@ impl Converter {
             self.emit(out, thread, Op::End { label: *label }, site);
         }
         self.waiting
-            .insert((thread, identity), GivenUp { depth: object.depth, blocks, unseen: false });
+            .insert((thread, identity), WaitState { depth: object.depth, blocks, unseen: false });
     }
 
     pub(super) fn awaited(
@@ -197,7 +197,7 @@ impl Converter {
         site: SiteId,
         out: &mut Writer<impl Write>,
     ) {
-        let Some(GivenUp { depth, blocks, .. }) = self.waiting.remove(&(thread, identity)) else {
+        let Some(WaitState { depth, blocks, .. }) = self.waiting.remove(&(thread, identity)) else {
             return;
         };
         let Some(lock) = self.object(identity).lock else { return };

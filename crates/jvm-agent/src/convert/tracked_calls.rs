@@ -1,5 +1,5 @@
-//! Calls that are tracked. They end by themselves or by throwing; the latter is seen when the method that called
-//! ends or makes its next call.
+//! Tracked calls. A call that returns has a record of its end. One that throws does not: its end is detected when the
+//! calling method ends or makes its next call.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use untorn_trace::ids::{LabelId, SiteId, ThreadId};
 
 use super::Converter;
 
-/// A call that has not ended.
+/// A call that has not ended yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct OpenCall {
     label: LabelId,
@@ -64,7 +64,7 @@ impl Converter {
         }
     }
 
-    /// One is about to end: a tracked call in it that did not end has thrown.
+    /// A method is about to end: a tracked call in it that has not ended has thrown.
     pub(super) fn returns(
         &mut self,
         thread: ThreadId,
@@ -75,8 +75,8 @@ impl Converter {
         self.calls[thread.index()].pop_if(|call| call.label == label);
     }
 
-    /// A method that does something else in between has caught what its tracked call threw.
-    /// Such an end has no place.
+    /// A method that does something else after a tracked call without an end has caught the exception of that call.
+    /// Such an end has no site.
     fn end_thrown(&mut self, thread: ThreadId, out: &mut Writer<impl Write>) {
         while let Some(call) = self.calls[thread.index()].pop_if(|call| call.is_tracked) {
             let (outcome, known, value) = (CallOutcome::Threw, false, Value(0));

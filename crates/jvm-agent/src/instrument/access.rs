@@ -14,7 +14,7 @@ pub(super) fn is_element(opcode: u8) -> bool {
     matches!(opcode, op::IALOAD..=op::SALOAD | op::IASTORE..=op::SASTORE)
 }
 
-/// Whether the instruction decides where to go on.
+/// Whether the instruction is a branch.
 pub(super) fn is_decision(opcode: u8) -> bool {
     matches!(
         opcode,
@@ -45,8 +45,8 @@ pub(super) fn argument(kind: Kind) -> &'static str {
     }
 }
 
-/// The kind of an array's elements, how to show them, and how Java writes the array's type. `baload`
-/// serves two types; bytes are by far the more frequent.
+/// The kind of an array's elements, how to show them, and the array's type in Java's notation. `baload` serves two
+/// types; bytes are by far the more frequent.
 pub(super) fn element_of(opcode: u8) -> (Kind, ValueKind, &'static str) {
     let first = if opcode >= op::IASTORE { op::IASTORE } else { op::IALOAD };
     match opcode - first {
@@ -77,10 +77,11 @@ pub(super) fn load_of(array: &str) -> Option<u8> {
 }
 
 impl<'a> ClassEdit<'_, 'a> {
-    /// The field that the instruction names, unless it is known to be final: no interleaving can tear that.
+    /// The field that the instruction names, unless it is known to be final: accesses of final fields do not
+    /// conflict.
     ///
-    /// Only what is known in every run counts: the class itself, and those of the JDK. Whether another class of the
-    /// application is loaded by now differs from run to run; the converter leaves its final fields out.
+    /// Only facts that are known in every run count: those of the class itself and of the JDK. Whether another class
+    /// of the application is loaded by now differs between runs; the converter removes accesses of its final fields.
     pub(super) fn field_of(&self, instr: &Instr<'a>) -> Option<Member<'a>> {
         let field = self.class.pool().member(instr.pool_index()?).ok()?;
         let classes = self.rewriter.classes.read().unwrap_or_else(PoisonError::into_inner);

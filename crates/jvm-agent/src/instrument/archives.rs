@@ -1,10 +1,10 @@
-//! Streams out of archives get no identity.
+//! Streams out of archives get no identity hash code.
 //!
-//! The JVM loads classes of its own accord: its compiler wants those that the signature of a hot method names, and
-//! when a method is hot differs from run to run. Class loaders read archives, and an archive keeps its open streams
-//! in a hash set; there each stream would get an identity, which shifts those of all objects after it. So these
-//! classes, which nobody outside of the JDK can name, get a hash code of their own. It is the same for all streams:
-//! what it costs is a walk over the open streams of one archive.
+//! The JVM loads classes at unpredictable times: its compiler needs those in the signature of a hot method, and when
+//! a method becomes hot differs between runs. Class loaders read archives, and an archive keeps its open streams in a
+//! hash set; there each stream would get an identity, which shifts those of all later objects. So these classes,
+//! which are private to the JDK, get a `hashCode` method. It returns the same for all streams; the cost is a linear
+//! search through the open streams of one archive.
 
 use untorn_bytecode::{Body, access, op};
 
@@ -17,8 +17,8 @@ const STREAMS: &[&str] = &[
 const HASH_CODE: (&str, &str) = ("hashCode", "()I");
 
 impl ClassEdit<'_, '_> {
-    /// Does so if the class is one of those.
-    pub(super) fn level_streams(&mut self) -> Result<(), RewriteError> {
+    /// Adds the method if the class is one of those.
+    pub(super) fn add_stream_hash(&mut self) -> Result<(), RewriteError> {
         let is_named = STREAMS.contains(&self.class.name());
         let mut methods = self.class.methods().iter();
         if !is_named || methods.any(|one| (one.name(), one.descriptor()) == HASH_CODE) {

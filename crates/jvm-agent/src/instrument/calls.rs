@@ -1,4 +1,4 @@
-//! Calls that are led through the probes: waiting, notifying, reading the clock, memory.
+//! Calls that are replaced by calls of probes: waiting, notifying, reading the clock, memory.
 
 use untorn_bytecode::{Instr, Snippet, op};
 
@@ -10,7 +10,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         let Some(index) = instr.pool_index() else { return Ok(()) };
         let Ok(called) = self.class.class.pool().member(index) else { return Ok(()) };
         let (class, name) = (&*called.class, &*called.name);
-        // These methods of Object are final: whatever class the instruction names, it means them.
+        // These methods of Object are final, so the class that the instruction names does not matter.
         match (instr.opcode, name, &*called.descriptor) {
             (op::INVOKEVIRTUAL, "wait", "()V") => {
                 self.divert(instr, SiteKind::Wait, "wait", "(Ljava/lang/Object;I)V")
@@ -27,7 +27,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
             (op::INVOKEVIRTUAL, "notifyAll", "()V") => {
                 self.divert(instr, SiteKind::Notify, "notifyAll", "(Ljava/lang/Object;I)V")
             }
-            // The order of immutable sets and maps hangs on the moment at which the JVM was started.
+            // The iteration order of immutable sets and maps depends on the time at which the JVM was started.
             (op::INVOKESTATIC, "nanoTime", "()J")
                 if self.class.class.name() == "java/util/ImmutableCollections" =>
             {
@@ -76,7 +76,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         }
     }
 
-    /// Calls a probe instead, with the same arguments and the site.
+    /// Replaces the call by one of a probe with the same arguments and the site.
     fn divert(
         &mut self,
         instr: &Instr<'a>,

@@ -1,6 +1,6 @@
-//! Classes that the JDK makes for lambdas and method references. The JVM does not show them to agents, so we look at
-//! them where the JDK has made their bytes. A method reference such as `counter::incrementAndGet` calls the JDK
-//! from there; nothing else in such a class is worth telling.
+//! Classes that the JDK generates for lambdas and method references. The JVM does not pass them to agents, so they
+//! are rewritten where the JDK has generated their bytes. A method reference such as `counter::incrementAndGet` calls
+//! the JDK from there; such a class does nothing else that has to be recorded.
 
 use std::sync::PoisonError;
 
@@ -14,7 +14,7 @@ use crate::sites::MethodInfo;
 const MAKER: &str = "java/lang/invoke/InnerClassLambdaMetafactory";
 
 impl<'a> MethodPass<'_, '_, 'a> {
-    /// Has the bytes of a new class pass by us. Which call gives them depends on the release of the JDK.
+    /// Passes the bytes of a new class through the agent. Which call returns them depends on the release of the JDK.
     pub(super) fn lambda_maker(&mut self, instrs: &[Instr<'a>]) -> Result<(), RewriteError> {
         if self.class.class.name() != MAKER {
             return Ok(());
@@ -38,7 +38,7 @@ fn is_call(instr: &Instr<'_>) -> bool {
 }
 
 impl Rewriter {
-    /// The class behind a lambda with its probes; `None` if it needs none.
+    /// The class of a lambda with its probes; `None` if it needs none.
     pub fn rewrite_lambda(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let class = ClassFile::parse(bytes).ok()?;
         let host = class.name().split("$$Lambda").next().unwrap_or_default();

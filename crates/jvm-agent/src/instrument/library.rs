@@ -1,5 +1,5 @@
-//! Calls of the JDK that read, write or lock for their caller. The call stays as it is; beside it stands a probe that
-//! tells what it did, at the caller's place in the code.
+//! Calls of the JDK that read, write or lock on behalf of their caller. The call stays unchanged; a probe beside it
+//! records its effect, at the call site.
 
 mod arrays;
 mod atomics;
@@ -26,7 +26,7 @@ const SPILLED: u16 = 10;
 pub(super) struct Operands(Vec<(Kind, u16)>);
 
 impl Operands {
-    /// `None` if they are too many, or the descriptor is nonsense.
+    /// `None` if they are too many, or the descriptor is malformed.
     fn new(first: u16, instr: &Instr<'_>, descriptor: &str) -> Option<Self> {
         let mut kinds = parameters(descriptor)?;
         if instr.opcode != op::INVOKESTATIC {
@@ -50,7 +50,7 @@ impl Operands {
         self.0.get(index).map(|operand| operand.0)
     }
 
-    /// Takes them from the stack, the last first.
+    /// Pops them from the stack, the last first.
     pub(super) fn store(&self) -> Snippet {
         self.0.iter().rev().fold(Snippet::new(), |code, &(kind, slot)| code.store(kind, slot))
     }
@@ -76,7 +76,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         instr: &Instr<'a>,
         called: &Member<'a>,
     ) -> Result<(), RewriteError> {
-        if !self.tells_calls() {
+        if !self.records_calls() {
             return Ok(());
         }
         self.note_unseen(called);
@@ -102,8 +102,8 @@ impl<'a> MethodPass<'_, '_, 'a> {
         self.copying(instr, called)
     }
 
-    /// The functions that the program passes to an atomic variable run in the middle of these methods.
-    fn tells_calls(&self) -> bool {
+    /// The functions that the program passes to an atomic variable run inside of these methods.
+    fn records_calls(&self) -> bool {
         let applies_function = matches!(
             self.method.name(),
             "getAndUpdate" | "updateAndGet" | "getAndAccumulate" | "accumulateAndGet"
@@ -114,7 +114,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 && self.class.class.name().starts_with("java/util/concurrent/atomic/"))
     }
 
-    /// What pools keep their tasks in orders who hands one in before who runs it.
+    /// The queue of a pool orders the thread that submits a task before the thread that runs it.
     fn hands_over(&self) -> bool {
         matches!(
             (self.class.class.name(), self.method.name()),
@@ -126,7 +126,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         )
     }
 
-    /// What is known of a class or of one of its superclasses.
+    /// Looks up facts of a class or of one of its superclasses.
     fn known_class<T>(&self, class: &str, find: impl Fn(&str) -> Option<T>) -> Option<T> {
         if class.starts_with("java/") || class.starts_with("sun/") {
             return find(class);
@@ -142,7 +142,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         Operands::new(first, instr, descriptor)
     }
 
-    /// Several sites at one place; the first of them.
+    /// Several sites at one code position; returns the first of them.
     fn sites(&mut self, pc: u32, all: impl IntoIterator<Item = SiteKind>) -> CodeSite {
         let line = self.code.line_of(pc).map_or(0, u32::from);
         let mut sites = self.class.rewriter.sites.write().unwrap_or_else(PoisonError::into_inner);
@@ -150,7 +150,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         sites.add_all(&place, all)
     }
 
-    /// Keeps the operands, runs `first` before the call and `last` after it.
+    /// Saves the operands, runs `first` before the call and `last` after it.
     fn around(&mut self, pc: u32, operands: &Operands, first: &Snippet, last: Snippet) {
         self.before(pc, operands.load_all(operands.store().then(first)));
         self.after(pc, last);

@@ -1,4 +1,4 @@
-//! Probes around whole methods: blocks, activations, class initialisers, and the JDK's machinery.
+//! Probes around whole methods: blocks, activations, class initialisers, and internal code of the JDK.
 
 use untorn_bytecode::{Instr, Kind, Snippet, Wrap, access, op};
 
@@ -6,23 +6,22 @@ use super::{ClassEdit, MethodPass, RewriteError, access as accesses};
 use crate::scope::Depth;
 use crate::sites::SiteKind;
 
-/// What is done around a method of the JDK.
+/// How a method of the JDK is wrapped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Special {
-    /// The JVM calls it in the middle of other code, whenever it happens to need something: what it
-    /// does is not the program's doing, and a thread that is stopped there may block the others.
+    /// The JVM calls it at any point, whenever it needs something: its actions are not those of the program, and a
+    /// thread that is preempted there may block the others.
     Machinery,
     /// When it returns, the program begins.
     Launcher,
-    /// When it returns, the thread has ended or the time is over.
+    /// When it returns, the thread has ended or its time limit has passed.
     Join,
     /// This probe goes before it.
     Before(&'static str),
-    /// It starts the thread that finalises. That one and `main` would race to be the first who needs a class, and
+    /// It starts the finaliser thread. That thread and `main` would race to be the first that needs a class, and
     /// classes get their identities in the order in which they are needed.
     Finaliser,
-    /// It fills the array that is its argument, or the one that it returns, with random bytes of the operating
-    /// system.
+    /// It fills its argument, or the array that it returns, with random bytes of the operating system.
     FillsRandomly,
     GivesRandom,
 }
@@ -42,21 +41,22 @@ const SPECIAL: &[(&str, &str, &str, Special)] = &[
     ("java/lang/invoke/MethodHandleNatives", "findMethodHandleType", "", Special::Machinery),
     ("java/lang/invoke/MethodType", "makeImpl", "", Special::Machinery),
     ("java/lang/invoke/VarForm", "resolveMemberName", "", Special::Machinery),
-    // Archives are remembered by name and by the time at which their file was written.
+    // Archives are cached by name and by the modification time of their file.
     ("jdk/internal/loader/URLClassPath", "getLoader", "", Special::Machinery),
     ("java/util/zip/ZipFile$Source", "get", "", Special::Machinery),
     ("java/util/zip/ZipFile$Source", "release", "", Special::Machinery),
-    // Maven's half in the JVM of a test puts properties into a set, with names of files that are new in each run.
+    // Surefire, in the JVM of a test, puts properties into a set that contain names of files that are new in each
+    // run.
     (SUREFIRE_MAP, "entrySet", "", Special::Machinery),
     ("sun/launcher/LauncherHelper", "checkAndLoadMain", "", Special::Launcher),
     ("java/lang/Thread", "join", "(J)V", Special::Join),
     ("java/lang/Thread", "exit", "()V", Special::Machinery),
-    // The program is over: the JVM ends whatever the threads are doing.
+    // The program has ended: the JVM ends, whatever the threads are doing.
     ("java/lang/Shutdown", "halt", "(I)V", Special::Before("programEnds")),
     ("java/lang/ref/Finalizer", "<clinit>", "", Special::Finaliser),
     ("java/lang/ref/Finalizer", "startFinalizerThread", "", Special::Finaliser),
-    // As with the thread that finalises: the one that puts references into their queues begins by loading what
-    // cleaners need, and the one that cleans waits for a queue and loads what that needs.
+    // As for the finaliser thread: the thread that enqueues references first loads the classes that cleaners need,
+    // and the cleaner thread waits for a queue and loads the classes for that.
     ("java/lang/ref/Reference", HANDLER, "", Special::Before("loadCleaner")),
     ("jdk/internal/ref/CleanerImpl", "start", "", Special::Before("loadQueue")),
     (SYSTEM_RANDOM, "implNextBytes", "([B)V", Special::FillsRandomly),
@@ -90,8 +90,8 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 self.marks(SiteKind::Begin, SiteKind::End)?;
             }
         }
-        if self.is_spelled_out() {
-            self.spell_out()?;
+        if self.can_have_explicit_monitor() {
+            self.make_monitor_explicit()?;
         }
         Ok(())
     }
@@ -184,8 +184,8 @@ impl<'a> MethodPass<'_, '_, 'a> {
         self.edits += 1;
     }
 
-    /// Whether one activation may touch shared state or take locks at least twice: such a method
-    /// may be meant to be atomic without saying so.
+    /// Whether one activation may access shared state or acquire locks at least twice: such a method may be an
+    /// undeclared atomic block.
     fn touches_twice(&mut self, instrs: &[Instr<'a>]) -> bool {
         if self.method.access() & access::BRIDGE != 0 {
             return false;
@@ -206,12 +206,12 @@ impl<'a> MethodPass<'_, '_, 'a> {
     }
 }
 
-/// What an instruction does to what other threads may see.
+/// The effect of an instruction on state that other threads may see.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Touch {
     Nothing,
     Shared,
-    /// What a method of the same class does.
+    /// The effect of a method of the same class.
     Calls(usize),
 }
 
@@ -238,7 +238,7 @@ impl<'a> ClassEdit<'_, 'a> {
                         method.name() == &*called.name && method.descriptor() == &*called.descriptor
                     })
                 });
-                // A method that a subclass may have overridden counts by what it does here.
+                // A method that a subclass may override counts by its effect in this class.
                 own.flatten().map_or(Touch::Shared, Touch::Calls)
             }
             opcode if accesses::is_element(opcode) => Touch::Shared,
@@ -246,7 +246,7 @@ impl<'a> ClassEdit<'_, 'a> {
         }
     }
 
-    /// By method: whether it touches anything shared, itself or through methods of its class.
+    /// By method: whether it accesses shared state, itself or through methods of its class.
     fn touching(&mut self) -> &[bool] {
         if self.touching.is_empty() {
             self.touching = self.find_touching();

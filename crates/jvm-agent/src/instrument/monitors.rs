@@ -1,5 +1,5 @@
-//! Probes of monitors: `monitorenter`, `monitorexit`, and `synchronized` methods, which become
-//! explicit, because nothing can be asked before the JVM enters the monitor of such a method.
+//! Probes of monitors: `monitorenter`, `monitorexit`, and `synchronized` methods. The latter get explicit monitor
+//! instructions, because the scheduler cannot be asked before the JVM enters the monitor of such a method.
 
 use untorn_bytecode::{Instr, Kind, Snippet, Wrap, access, op};
 
@@ -10,7 +10,7 @@ use crate::sites::SiteKind;
 const OBJECT: &str = "(Ljava/lang/Object;I)V";
 
 impl<'a> MethodPass<'_, '_, 'a> {
-    /// What a monitor guards is meant to be atomic if the application says so.
+    /// A section of a monitor is a declared atomic block if it is in code of the application.
     pub(super) fn is_block(&self) -> bool {
         self.class.depth == Depth::Application || self.class.depth == Depth::Accesses
     }
@@ -32,8 +32,8 @@ impl<'a> MethodPass<'_, '_, 'a> {
         Ok(())
     }
 
-    /// Whether the method's monitor can be spelled out: its object must be at hand at every exit.
-    pub(super) fn is_spelled_out(&self) -> bool {
+    /// Whether the method's monitor can be made explicit: its object must be available at every exit.
+    pub(super) fn can_have_explicit_monitor(&self) -> bool {
         let flags = self.method.access();
         let at_hand = if self.method.is_static() {
             // A class constant needs class files of Java 5.
@@ -44,7 +44,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         flags & access::SYNCHRONIZED != 0 && at_hand
     }
 
-    pub(super) fn spell_out(&mut self) -> Result<(), RewriteError> {
+    pub(super) fn make_monitor_explicit(&mut self) -> Result<(), RewriteError> {
         let block = self.is_block();
         let (enter, exit) = (
             self.site(0, SiteKind::Enter { block, own: true }),
@@ -71,7 +71,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         editor.method(self.index).wrap(wrap);
         editor.set_method_access(self.index, self.method.access() & !access::SYNCHRONIZED);
         if class == "java/lang/StringBuffer" {
-            // The JVM complains about an intrinsic method that is no longer synchronized.
+            // The JVM prints a warning about an intrinsic method that is no longer synchronized.
             editor.strip_method_attribute(self.index, "RuntimeVisibleAnnotations");
         }
         self.edits += 1;

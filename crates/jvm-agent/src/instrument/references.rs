@@ -1,10 +1,10 @@
-//! Weak references hold what they refer to, so that it does not matter when the garbage collector runs.
+//! Weak references keep their referents alive, so that it does not matter when the garbage collector runs.
 //!
-//! When it does depends on what the compiler has made of the program by then, which is the same in no two runs; and
-//! with the referents go the entries of caches. So each weak reference gets a field with a soft reference to its
-//! referent. The collector clears those only when memory would run out otherwise, which is when a program that
-//! relies on weak references needs it; for the programs that do not wait for that, see `weak_refs`. Objects that
-//! only a dead reference refers to go as ever.
+//! When it runs depends on what the compiler has compiled by then, which differs between runs; and caches lose
+//! entries with the referents. So each weak reference gets a field with a soft reference to its referent. The
+//! collector clears those only when memory would run out otherwise, which is when a program that relies on weak
+//! references needs it. For programs that do not wait for that, see `weak_refs`. Objects that only a dead reference
+//! refers to are collected as usual.
 
 use untorn_bytecode::{Snippet, access, op};
 
@@ -16,7 +16,7 @@ const KEPT: &str = "java/lang/UntornKeptReferent";
 const FIELD: (&str, &str) = ("untornReferent", "Ljava/lang/Object;");
 
 impl ClassEdit<'_, '_> {
-    /// Does so if the class is that of weak references.
+    /// Adds the field if the class is that of weak references.
     pub(super) fn hold_referents(&mut self) -> Result<(), RewriteError> {
         if self.class.name() != WEAK {
             return Ok(());

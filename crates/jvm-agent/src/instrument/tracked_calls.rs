@@ -1,8 +1,8 @@
-//! Calls that are tracked: what `untorn check --compositions` asks for.
+//! Tracked calls, as `untorn check --compositions` requests them.
 //!
-//! A tracked call is marked where it is called, so that calls through interfaces and of the JDK are recorded alike:
-//! with its receiver and its arguments, objects by their identity, and at its end with its result. One that throws
-//! has no end mark; the converter sees that by what comes next.
+//! A tracked call is recorded at its call site, so that calls through interfaces and calls of the JDK are recorded
+//! alike: with its receiver and its arguments, objects by their identity, and at its end with its result. A call that
+//! throws has no end record; the converter infers it from the next record.
 
 use untorn_bytecode::{Instr, Kind, Member, Snippet, descriptor, op};
 use untorn_trace::event::ValueKind;
@@ -11,18 +11,18 @@ use super::library::Operands;
 use super::{MethodPass, RewriteError, value_kind};
 use crate::sites::{Api, CodeSite, SiteKind};
 
-/// How what a call gives back is recorded.
+/// How the result of a call is recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct GivenBack {
+struct CallResult {
     kind: ValueKind,
     /// Leaves a copy of it on the stack.
     copy: u8,
-    /// What the probe takes.
+    /// The type that the probe expects.
     probe: &'static str,
 }
 
-impl GivenBack {
-    /// `None` for nothing, and for what no answer is made of.
+impl CallResult {
+    /// `None` for `void`, and for types that no later call depends on.
     fn of(descriptor: &str) -> Option<Self> {
         let result = descriptor.rsplit(')').next()?;
         let kind = value_kind(result);
@@ -37,19 +37,19 @@ impl GivenBack {
 }
 
 impl<'a> MethodPass<'_, '_, 'a> {
-    /// Where this method makes such calls.
+    /// The code positions of such calls in this method.
     pub(super) fn tracked_calls(&self) -> &[u32] {
         let (class, method) = (self.class.class.name(), self.method);
         self.class.rewriter.scope.tracked_calls(class, method.name(), method.descriptor())
     }
 
-    /// The mark before a tracked call; gives what is called.
+    /// Inserts the record before a tracked call; returns the called method.
     pub(super) fn tracked_call_begins(
         &mut self,
         instr: &Instr<'a>,
     ) -> Result<Option<Member<'a>>, RewriteError> {
         let is_call = matches!(instr.opcode, op::INVOKEVIRTUAL..=op::INVOKEINTERFACE);
-        // Two calls belong together only if they are made by one activation, so the method must record those.
+        // Two calls belong together only if one activation makes them, so the method must record its activations.
         if !is_call
             || self.method.name().starts_with('<')
             || !self.tracked_calls().contains(&instr.pc)
@@ -59,7 +59,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         let called = instr.pool_index().map(|index| self.class.class.pool().member(index));
         let Some(Ok(called)) = called else { return Ok(None) };
         let site = self.site(instr.pc, SiteKind::TrackedCall { api: api(&called) });
-        // Nothing can be done with an object whose constructor is yet to be called.
+        // An object cannot be used before its constructor was called.
         let is_constructor = called.name.starts_with('<');
         let operands = self.operands(instr, &called.descriptor).filter(|_| !is_constructor);
         let code = match operands {
@@ -70,7 +70,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         Ok(Some(called))
     }
 
-    /// The mark with all that the call is given.
+    /// The record of the call and all of its arguments.
     fn receiver_and_arguments(
         &mut self,
         site: CodeSite,
@@ -103,18 +103,18 @@ impl<'a> MethodPass<'_, '_, 'a> {
         Ok(operands.load_all(code))
     }
 
-    /// The mark after it.
+    /// Inserts the record after the call.
     pub(super) fn tracked_call_ends(
         &mut self,
         instr: &Instr<'a>,
         called: Member<'a>,
     ) -> Result<(), RewriteError> {
-        let result = GivenBack::of(&called.descriptor);
+        let result = CallResult::of(&called.descriptor);
         let what =
             SiteKind::TrackedReturn { api: api(&called), result: result.map(|result| result.kind) };
         let site = self.site(instr.pc, what);
         let code = match result {
-            Some(GivenBack { copy, probe, .. }) => {
+            Some(CallResult { copy, probe, .. }) => {
                 self.call_probe(Snippet::new().op(copy), site, "callValue", probe)?
             }
             None => self.call_probe(Snippet::new(), site, "mark", "(I)V")?,
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn results_are_recorded_by_their_kind() {
-        let kind = |descriptor| GivenBack::of(descriptor).map(|result| result.kind);
+        let kind = |descriptor| CallResult::of(descriptor).map(|result| result.kind);
         assert_eq!(kind("(I)Z"), Some(ValueKind::Bool));
         assert_eq!(kind("()Ljava/lang/Object;"), Some(ValueKind::Ref));
         assert_eq!(kind("(Ljava/lang/String;)J"), Some(ValueKind::Int));

@@ -1,11 +1,12 @@
-//! What a class of the application uses that leaves no events: named, so that silence is not taken for safety.
+//! Features used by the application that are not recorded. They are listed, so that missing findings are not taken
+//! for correctness.
 
 use untorn_bytecode::{Member, Method, access};
 
 use super::{MethodPass, Tally};
 use crate::scope::Depth;
 
-/// Class, beginning of the method's name, and what to call it.
+/// Class, prefix of the method's name, and the name of the feature.
 const UNSEEN: &[(&str, &str, &str)] = &[
     ("java/util/concurrent/locks/StampedLock", "tryOptimisticRead", "optimistic reads"),
     ("java/lang/invoke/MethodHandles", "byteArrayView", "views of byte arrays"),
@@ -21,7 +22,7 @@ const UNSEEN: &[(&str, &str, &str)] = &[
 ];
 
 impl Tally {
-    /// Notes something that leaves no events.
+    /// Notes a feature that is not recorded.
     fn unseen(&mut self, words: String) {
         if self.unseen.len() < Self::NAMED {
             self.unseen.insert(words);
@@ -30,7 +31,7 @@ impl Tally {
 }
 
 impl MethodPass<'_, '_, '_> {
-    /// A call that leaves no events.
+    /// Notes a call that is not recorded.
     pub(super) fn note_unseen(&self, called: &Member<'_>) {
         let found = UNSEEN
             .iter()
@@ -41,7 +42,7 @@ impl MethodPass<'_, '_, '_> {
     }
 }
 
-/// What a native method does is its own secret.
+/// The effects of a native method are not visible.
 pub(super) fn note_native(tally: &mut Tally, class: &str, method: &Method<'_>) {
     if method.access() & access::NATIVE != 0 {
         tally.unseen(format!("native method {}.{}", class.replace('/', "."), method.name()));

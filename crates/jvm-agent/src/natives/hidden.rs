@@ -1,7 +1,7 @@
 //! Names of hidden classes, the same in each run.
 //!
-//! From JDK 22 on the JVM puts its classes at a random address, whatever the system does, and the names of hidden
-//! classes have their address in them: `Shop$$Lambda/0x0000000055080938`. They get numbers instead.
+//! From JDK 22 on the JVM puts its classes at a random address, even if the system does not randomise addresses, and
+//! the names of hidden classes contain their address: `Shop$$Lambda/0x0000000055080938`. They get numbers instead.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -19,10 +19,10 @@ const SINCE: u32 = 22;
 
 type GivesObject = unsafe extern "system" fn(*mut JNIEnv, jobject) -> jobject;
 
-/// What was bound to `Class.initClassName`.
+/// The original of `Class.initClassName`.
 static ORIGINAL: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The function to bind instead, if the method gives names to classes.
+/// The function to bind instead, if it is the method that gives names to classes.
 pub(super) fn replace(
     method: &MethodName,
     original: *mut c_void,
@@ -36,8 +36,8 @@ pub(super) fn replace(
     Some((class_name as GivesObject) as *mut c_void)
 }
 
-/// The name of a class, which the JVM puts into it when it is first asked for. Hidden classes get numbers in the
-/// order in which that happens.
+/// The name of a class, which the JVM stores in it when it is first requested. Hidden classes get numbers in that
+/// order.
 unsafe extern "system" fn class_name(env: *mut JNIEnv, class: jobject) -> jobject {
     let original = ORIGINAL.load(Ordering::Acquire);
     if original.is_null() {
@@ -53,7 +53,7 @@ unsafe extern "system" fn class_name(env: *mut JNIEnv, class: jobject) -> jobjec
     guarded(|| numbered(jni, class, name)).flatten().unwrap_or(name)
 }
 
-/// Gives a hidden class, or an array of it, its number; `None` for all others.
+/// Gives a hidden class, or an array of it, its number; `None` for all other classes.
 fn numbered(jni: Jni, class: jobject, name: jobject) -> Option<jobject> {
     let name = with_number(&jni.text(name))?;
     let field = jni.field(jni.class_of(class), c"name", c"Ljava/lang/String;")?;
@@ -62,7 +62,7 @@ fn numbered(jni: Jni, class: jobject, name: jobject) -> Option<jobject> {
     Some(name)
 }
 
-/// `Shop$$Lambda/0x0000000000000001` for the second address that is asked for.
+/// `Shop$$Lambda/0x0000000000000001` for the second address that is requested.
 fn with_number(name: &str) -> Option<String> {
     static ADDRESSES: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
     let (visible, rest) = name.rsplit_once("/0x")?;

@@ -1,4 +1,4 @@
-//! Standard input, whose answers are recorded, and repeated in a replay.
+//! Standard input: what it delivers is recorded, and repeated in a replay.
 #![allow(unsafe_code)]
 
 use jvmti_bindings::sys::jni::{jint, jobject};
@@ -9,7 +9,7 @@ use crate::jni::Jni;
 
 const STANDARD_INPUT: i32 = 0;
 
-/// The answers of standard input, if that is what a stream reads and the program runs.
+/// The input source, if the stream is standard input and the program runs.
 pub(super) fn input(fd: Option<i32>) -> Option<&'static Input> {
     let agent = agent().filter(|agent| fd == Some(STANDARD_INPUT) && agent.control.is_on())?;
     Some(&agent.input)
@@ -37,7 +37,7 @@ pub(super) fn bytes(
     (array, offset, length): (jobject, jint, jint),
     original: impl FnOnce() -> jint,
 ) -> jint {
-    // What is wrong with the request says the original.
+    // The original throws the exception for a bad request.
     let most = usize::try_from(length).ok().filter(|&most| most > 0 && !array.is_null());
     let (Some(input), Some(most)) = (input, most) else { return original() };
     let found = match guarded(|| input.read(most)).flatten() {

@@ -1,6 +1,6 @@
 //! Native methods of the JDK that read, write or accept, and so wait for a file, a pipe or a socket to be ready.
 //!
-//! They stay as they are. Before one of them the thread lets the others run until there is something for it, see
+//! They stay unchanged. Before one of them the thread lets others run until its descriptor is ready, see
 //! [`AwaitedDescriptor`]; the method itself then runs with the token, and does not block.
 #![allow(unsafe_code)]
 
@@ -17,10 +17,10 @@ use crate::agent::{agent, guarded};
 use crate::jni::Jni;
 use crate::jvmti::MethodName;
 
-/// How many methods there are: see [`doors`].
+/// How many methods there are: see [`blocking_methods`].
 const COUNT: usize = 21;
 
-/// The functions that were there before.
+/// The original functions.
 static ORIGINALS: [AtomicPtr<c_void>; COUNT] =
     [const { AtomicPtr::new(std::ptr::null_mut()) }; COUNT];
 
@@ -34,8 +34,8 @@ type Poll = unsafe extern "system" fn(*mut JNIEnv, jobject, jobject, jint, jlong
 type PollConnect = unsafe extern "system" fn(*mut JNIEnv, jobject, jobject, jlong) -> jboolean;
 type Select = unsafe extern "system" fn(*mut JNIEnv, jobject, jint, jlong, jint, jint) -> jint;
 
-/// A method behind which a thread may wait.
-struct Door {
+/// A method in which a thread may block.
+struct BlockingMethod {
     class: &'static str,
     name: &'static str,
     descriptor: &'static str,
@@ -46,34 +46,54 @@ struct Door {
 const INT: &str = "(Ljava/io/FileDescriptor;JI)I";
 const LONG: &str = "(Ljava/io/FileDescriptor;JI)J";
 
-fn door<const N: usize>(
+fn blocking_method<const N: usize>(
     class: &'static str,
     name: &'static str,
     descriptor: &'static str,
     function: *mut c_void,
-) -> Door {
-    Door { class, name, descriptor, function, original: &ORIGINALS[N] }
+) -> BlockingMethod {
+    BlockingMethod { class, name, descriptor, function, original: &ORIGINALS[N] }
 }
 
 /// Reading through a channel, by the class that does it.
-fn reads<const N: usize>(class: &'static str) -> Door {
-    door::<N>(class, "read0", INT, (transfer::<N, jint, IN> as Transfer<jint>) as *mut c_void)
+fn reads<const N: usize>(class: &'static str) -> BlockingMethod {
+    blocking_method::<N>(
+        class,
+        "read0",
+        INT,
+        (transfer::<N, jint, IN> as Transfer<jint>) as *mut c_void,
+    )
 }
 
-fn scatters<const N: usize>(class: &'static str) -> Door {
-    door::<N>(class, "readv0", LONG, (transfer::<N, jlong, IN> as Transfer<jlong>) as *mut c_void)
+fn scatters<const N: usize>(class: &'static str) -> BlockingMethod {
+    blocking_method::<N>(
+        class,
+        "readv0",
+        LONG,
+        (transfer::<N, jlong, IN> as Transfer<jlong>) as *mut c_void,
+    )
 }
 
-fn writes<const N: usize>(class: &'static str) -> Door {
-    door::<N>(class, "write0", INT, (transfer::<N, jint, OUT> as Transfer<jint>) as *mut c_void)
+fn writes<const N: usize>(class: &'static str) -> BlockingMethod {
+    blocking_method::<N>(
+        class,
+        "write0",
+        INT,
+        (transfer::<N, jint, OUT> as Transfer<jint>) as *mut c_void,
+    )
 }
 
-fn gathers<const N: usize>(class: &'static str) -> Door {
-    door::<N>(class, "writev0", LONG, (transfer::<N, jlong, OUT> as Transfer<jlong>) as *mut c_void)
+fn gathers<const N: usize>(class: &'static str) -> BlockingMethod {
+    blocking_method::<N>(
+        class,
+        "writev0",
+        LONG,
+        (transfer::<N, jlong, OUT> as Transfer<jlong>) as *mut c_void,
+    )
 }
 
-/// All of them. Which class has them differs between releases.
-fn doors() -> [Door; COUNT] {
+/// All such methods. The class that has them differs between releases.
+fn blocking_methods() -> [BlockingMethod; COUNT] {
     const FILE: &str = "java/io/FileInputStream";
     const NET: &str = "sun/nio/ch/Net";
     const ACCEPT: &str =
@@ -81,8 +101,8 @@ fn doors() -> [Door; COUNT] {
     const ACCEPT_LOCAL: &str =
         "(Ljava/io/FileDescriptor;Ljava/io/FileDescriptor;[Ljava/lang/Object;)I";
     [
-        door::<0>(FILE, "read0", "()I", (byte::<0> as Byte) as *mut c_void),
-        door::<1>(FILE, "readBytes", "([BII)I", (bytes::<1> as Bytes) as *mut c_void),
+        blocking_method::<0>(FILE, "read0", "()I", (byte::<0> as Byte) as *mut c_void),
+        blocking_method::<1>(FILE, "readBytes", "([BII)I", (bytes::<1> as Bytes) as *mut c_void),
         reads::<2>("sun/nio/ch/SocketDispatcher"),
         scatters::<3>("sun/nio/ch/SocketDispatcher"),
         writes::<4>("sun/nio/ch/SocketDispatcher"),
@@ -95,53 +115,58 @@ fn doors() -> [Door; COUNT] {
         scatters::<11>("sun/nio/ch/UnixFileDispatcherImpl"),
         reads::<12>("sun/nio/ch/DatagramDispatcher"),
         scatters::<13>("sun/nio/ch/DatagramDispatcher"),
-        door::<14>(NET, "accept", ACCEPT, (accept::<14> as Accept) as *mut c_void),
-        door::<15>(
+        blocking_method::<14>(NET, "accept", ACCEPT, (accept::<14> as Accept) as *mut c_void),
+        blocking_method::<15>(
             "sun/nio/ch/UnixDomainSockets",
             "accept0",
             ACCEPT_LOCAL,
             (accept::<15> as Accept) as *mut c_void,
         ),
-        door::<16>(
+        blocking_method::<16>(
             "sun/nio/ch/DatagramChannelImpl",
             "receive0",
             "(Ljava/io/FileDescriptor;JIJZ)I",
             (receive::<16> as Receive) as *mut c_void,
         ),
-        door::<17>(
+        blocking_method::<17>(
             NET,
             "poll",
             "(Ljava/io/FileDescriptor;IJ)I",
             (poll::<17> as Poll) as *mut c_void,
         ),
-        door::<18>(
+        blocking_method::<18>(
             NET,
             "pollConnect",
             "(Ljava/io/FileDescriptor;J)Z",
             (poll_connect::<18> as PollConnect) as *mut c_void,
         ),
-        door::<19>("sun/nio/ch/EPoll", "wait", "(IJII)I", (select::<19> as Select) as *mut c_void),
-        door::<20>(FILE, "available0", "()I", (available::<20> as Byte) as *mut c_void),
+        blocking_method::<19>(
+            "sun/nio/ch/EPoll",
+            "wait",
+            "(IJII)I",
+            (select::<19> as Select) as *mut c_void,
+        ),
+        blocking_method::<20>(FILE, "available0", "()I", (available::<20> as Byte) as *mut c_void),
     ]
 }
 
 /// The function to bind instead, if the method is one of these.
 pub(super) fn replace(method: &MethodName, original: *mut c_void) -> Option<*mut c_void> {
-    let same = |door: &Door| {
-        door.class == method.class
-            && door.name == method.name
-            && door.descriptor == method.descriptor
+    let same = |blocking_method: &BlockingMethod| {
+        blocking_method.class == method.class
+            && blocking_method.name == method.name
+            && blocking_method.descriptor == method.descriptor
     };
-    let door = doors().into_iter().find(same)?;
-    door.original.store(original, Ordering::Release);
-    Some(door.function)
+    let blocking_method = blocking_methods().into_iter().find(same)?;
+    blocking_method.original.store(original, Ordering::Release);
+    Some(blocking_method.function)
 }
 
-/// What is waited for, as `poll` has it.
+/// The awaited condition, as `poll` encodes it.
 const IN: i16 = libc::POLLIN;
 const OUT: i16 = libc::POLLOUT;
 
-/// Where descriptors keep their number, and streams their descriptors.
+/// The fields in which descriptors keep their number, and streams their descriptors.
 #[derive(Debug)]
 struct Fields {
     number: jfieldID,
@@ -178,14 +203,14 @@ fn number_of_stream(jni: Jni, stream: jobject) -> Option<i32> {
     found
 }
 
-/// A descriptor that never blocks has nothing to wait for.
+/// Whether the descriptor is non-blocking, so that there is nothing to wait for.
 fn blocks(fd: i32) -> bool {
     // SAFETY: asks for the flags of a descriptor, if it is one.
     let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
     flags >= 0 && flags & libc::O_NONBLOCK == 0
 }
 
-/// Lets others run until the descriptor is ready. True if that was for us to do: the method then need not wait.
+/// Lets others run until the descriptor is ready. True if the thread is controlled: the method then need not block.
 fn wait(env: *mut JNIEnv, find: impl FnOnce(Jni) -> Option<AwaitedDescriptor>) -> bool {
     // SAFETY: the JVM passes the environment of the current thread.
     let jni = unsafe { Jni::new(env) };
@@ -202,7 +227,7 @@ fn wait_for(env: *mut JNIEnv, events: i16, number: impl FnOnce(Jni) -> Option<i3
     });
 }
 
-/// Waits with a limit; what of it is left for the method itself.
+/// Waits with a time limit; returns the time that is left for the method itself.
 fn wait_within(env: *mut JNIEnv, descriptor: jobject, events: i16, millis: jlong) -> jlong {
     let find = |jni| {
         Some(AwaitedDescriptor { fd: number(jni, descriptor)?, events, limit: limit(millis) })
@@ -263,8 +288,8 @@ unsafe extern "system" fn available<const N: usize>(env: *mut JNIEnv, stream: jo
     standard_input::available(jni, input, || original!(N, Byte, env, stream))
 }
 
-/// Waits before a stream is read. Gives the answers of standard input if it is that; those that are known need no
-/// waiting.
+/// Waits before a stream is read. Returns the input source if the stream is standard input; bytes that are already
+/// known need no waiting.
 fn wait_for_input(jni: Jni, env: *mut JNIEnv, stream: jobject) -> Option<&'static Input> {
     let fd = number_of_stream(jni, stream);
     let input = standard_input::input(fd);

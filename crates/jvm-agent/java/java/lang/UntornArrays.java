@@ -6,21 +6,21 @@ import java.lang.reflect.Modifier;
 import jdk.internal.misc.Unsafe;
 
 /**
- * Probes of what reaches fields and elements without an instruction of its own: reflection, and copies of arrays. As
- * with {@link UntornAtomics}, the program calls the JDK as it always did, and records it here afterwards.
+ * Probes of accesses that have no field or array instruction: reflection and array copies. As with {@link
+ * UntornAtomics}, the program calls the JDK unchanged, and the probe records the access after the call.
  *
- * <p>The places of elements follow one another by {@link UntornValues#type}, read and write; behind them is one for
- * elements that are not recorded.
+ * <p>The sites of elements are consecutive, ordered by {@link UntornValues#type}, read before write; the last site is
+ * for elements that are not recorded.
  */
 public final class UntornArrays {
-    /** Elements of a copied array that are recorded one by one; of the others, only how many there are. */
+    /** Elements of a copied array that are recorded one by one. Of the others only their number is recorded. */
     static final int MAX_ELEMENTS = 256;
 
     private static final int LEFT_OUT = 16;
 
     private UntornArrays() {}
 
-    /** After a method of {@code Field} that reads or writes; the site says which. */
+    /** After a method of {@code Field} that reads or writes; the site determines which. */
     public static void reflected(Field field, Object holder, int site) {
         if (!UntornProbe.here()) return;
         Unsafe unsafe = Unsafe.getUnsafe();
@@ -43,22 +43,24 @@ public final class UntornArrays {
         UntornProbe.put(site, isStatic ? 0 : UntornValues.id(holder), value, number);
     }
 
-    /** After {@code Array.get} and its like. */
+    /** After {@code Array.get} and its variants. */
     public static void read(Object array, int index, int site) {
-        if (UntornProbe.here()) tell(array, index, site);
+        if (UntornProbe.here()) recordElement(array, index, site);
     }
 
-    /** After {@code Array.set} and its like. */
+    /** After {@code Array.set} and its variants. */
     public static void written(Object array, int index, int site) {
-        if (UntornProbe.here()) tell(array, index, site + 1);
+        if (UntornProbe.here()) recordElement(array, index, site + 1);
     }
 
-    private static void tell(Object array, int index, int site) {
+    private static void recordElement(Object array, int index, int site) {
         long value = UntornValues.element(array, index);
         UntornProbe.put(site + 2 * UntornValues.type(array), UntornValues.id(array), value, index);
     }
 
-    /** After {@code System.arraycopy}. What was read is what now stands in the target, also if that is the source. */
+    /**
+     * After {@code System.arraycopy}. The values read are those now in the target, even if the target is the source.
+     */
     public static void copied(Object from, int first, Object to, int start, int count, int site) {
         if (!UntornProbe.here() || count <= 0) return;
         int recorded = Math.min(count, MAX_ELEMENTS);
@@ -77,7 +79,7 @@ public final class UntornArrays {
         UntornProbe.put(writes, target, last, start + recorded - 1);
     }
 
-    /** After {@code System.arraycopy} into an array that nobody else has yet: only what was read is recorded. */
+    /** After {@code System.arraycopy} into an array that no other thread can reach yet: only the reads are recorded. */
     public static void copiedOut(Object from, int first, Object to, int start, int count, int site) {
         if (UntornProbe.here() && count > 0) readAll(from, first, count, site);
     }

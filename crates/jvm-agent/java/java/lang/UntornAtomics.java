@@ -21,26 +21,26 @@ import java.util.concurrent.atomic.LongAccumulator;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Probes of atomic variables, field updaters and variable handles. The JDK's classes stay as they are; rewritten
- * classes call them as they always did, and record here what they did.
+ * Probes of atomic variables, field updaters and variable handles. The JDK's classes are not rewritten; rewritten
+ * classes call them unchanged and record the effect here.
  *
- * <p>Nothing of the program runs between such a call and its probe, and no other controlled thread does. So a probe
- * may look the value up that was read or written, and one before the call what it was until then. Threads without
+ * <p>No code of the program and no other controlled thread runs between such a call and its probe. A probe after the
+ * call can therefore look up the value that was read or written, and a probe before it the old value. Threads without
  * the token record nothing. No exception leaves a probe.
  *
- * <p>An operation is named by its target (the atomic variable, updater or handle), the object that has the field
+ * <p>An operation is identified by its target (the atomic variable, updater or handle), the object that has the field
  * (or null), and the index (negative if there is none).
  */
 public final class UntornAtomics {
-    // Of an update there are three places: its read, its write, and the read of one that did not come about.
+    // An update has three sites: its read, its write, and the read of an update that failed.
     private static final int WRITTEN = 1;
     private static final int FAILED = 2;
 
-    /** The value before the operation at hand, and whose operation that is. */
+    /** The value before the current operation, and the thread that performs it. */
     private static long old;
     private static Thread asked;
 
-    /** What {@link #look} found. */
+    /** The results of {@link #resolve}. */
     private static int object;
     private static int slot;
     private static long value;
@@ -50,31 +50,34 @@ public final class UntornAtomics {
     /** Before an operation that reads and writes. */
     public static void before(Object target, Object holder, int index) {
         if (!UntornProbe.here()) return;
-        asked = look(target, holder, index) ? Thread.currentThread() : null;
+        asked = resolve(target, holder, index) ? Thread.currentThread() : null;
         old = value;
     }
 
-    /** After an operation that reads or writes; the site says which. */
+    /** After an operation that reads or writes; the site determines which. */
     public static void accessed(Object target, Object holder, int index, int site) {
-        if (UntornProbe.here() && look(target, holder, index)) UntornProbe.put(site, object, value, slot);
+        if (UntornProbe.here() && resolve(target, holder, index)) UntornProbe.put(site, object, value, slot);
     }
 
-    /** After an operation that did both. */
+    /** After an operation that read and wrote. */
     public static void updated(Object target, Object holder, int index, int site) {
         swapped(true, target, holder, index, site);
     }
 
-    /** After one that gives what it found, whether or not it wrote; without a change it only read. */
+    /**
+     * After an operation that returns the old value, whether or not it wrote. If the value did not change, it only
+     * read.
+     */
     public static void exchanged(Object target, Object holder, int index, int site) {
-        if (UntornProbe.here() && look(target, holder, index)) tell(value != old, site);
+        if (UntornProbe.here() && resolve(target, holder, index)) recordUpdate(value != old, site);
     }
 
-    /** After one that wrote if {@code done}. */
+    /** After an operation that wrote if {@code done}. */
     public static void swapped(boolean done, Object target, Object holder, int index, int site) {
-        if (UntornProbe.here() && look(target, holder, index)) tell(done, site);
+        if (UntornProbe.here() && resolve(target, holder, index)) recordUpdate(done, site);
     }
 
-    private static void tell(boolean done, int site) {
+    private static void recordUpdate(boolean done, int site) {
         if (done && asked == Thread.currentThread()) {
             long now = value;
             UntornProbe.putFirst(site, object, old, slot);
@@ -84,23 +87,23 @@ public final class UntornAtomics {
         }
     }
 
-    /** Finds out what an operation is about, in silence; false if that is not known. */
-    private static boolean look(Object target, Object holder, int index) {
+    /** Determines the variable of an operation, without recording anything; false if it is not known. */
+    private static boolean resolve(Object target, Object holder, int index) {
         UntornProbe.suspendRecording();
         try {
-            if (target instanceof VarHandle) return lookThrough((VarHandle) target, holder, index);
-            if (target instanceof Field) return lookAtField((Field) target, holder);
+            if (target instanceof VarHandle) return resolveHandle((VarHandle) target, holder, index);
+            if (target instanceof Field) return resolveField((Field) target, holder);
             object = UntornValues.id(target);
             slot = index < 0 ? 0 : index;
-            return lookAt(target, index) || lookAtRare(target, holder);
+            return resolveCommon(target, index) || resolveRare(target, holder);
         } catch (RuntimeException refused) {
-            return false; // the operation itself says why
+            return false; // the operation itself throws
         } finally {
             UntornProbe.resumeRecording();
         }
     }
 
-    private static boolean lookAt(Object target, int index) {
+    private static boolean resolveCommon(Object target, int index) {
         if (target instanceof AtomicInteger) {
             value = ((AtomicInteger) target).get();
         } else if (target instanceof AtomicLong) {
@@ -121,7 +124,7 @@ public final class UntornAtomics {
         return true;
     }
 
-    private static boolean lookAtRare(Object target, Object holder) {
+    private static boolean resolveRare(Object target, Object holder) {
         if (target instanceof LongAdder) {
             value = ((LongAdder) target).sum();
         } else if (target instanceof DoubleAdder) {
@@ -135,13 +138,13 @@ public final class UntornAtomics {
         } else if (target instanceof AtomicMarkableReference) {
             value = UntornValues.id(UntornValues.part(target, UntornValues.offset(AtomicMarkableReference.class, "pair")));
         } else {
-            return lookThroughUpdater(target, holder);
+            return resolveUpdater(target, holder);
         }
         return true;
     }
 
     @SuppressWarnings("unchecked")
-    private static boolean lookThroughUpdater(Object target, Object holder) {
+    private static boolean resolveUpdater(Object target, Object holder) {
         if (target instanceof AtomicIntegerFieldUpdater) {
             value = ((AtomicIntegerFieldUpdater<Object>) target).get(holder);
         } else if (target instanceof AtomicLongFieldUpdater) {
@@ -156,10 +159,10 @@ public final class UntornAtomics {
         return slot >= 0;
     }
 
-    private static boolean lookThrough(VarHandle handle, Object holder, int index) {
+    private static boolean resolveHandle(VarHandle handle, Object holder, int index) {
         object = UntornValues.id(holder);
         if (index >= 0) {
-            // A view of bytes as something else is not an element.
+            // A byte view as another type is not an element.
             if (!(holder instanceof Object[]) && handle.varType() != holder.getClass().getComponentType()) return false;
             value = UntornValues.element(holder, index);
             slot = index;
@@ -192,7 +195,7 @@ public final class UntornAtomics {
         if (field >= 0) UntornProbe.put(site, holder == null ? 0 : UntornValues.id(holder), value, field);
     }
 
-    /** A number comes here, too, in a box, if the call does not name its type. */
+    /** Numbers arrive boxed if the call does not name their type. */
     public static void through(Object value, Object handle, Object holder, int site) {
         if (!UntornProbe.here() || find(handle) < 0) return;
         java.lang.invoke.MethodType type = ((java.lang.invoke.MethodHandle) handle).type();
@@ -203,12 +206,12 @@ public final class UntornAtomics {
 
     // ---- sun.misc.Unsafe: fields by their offsets ----
 
-    /** Fields whose offsets the program knows. Few, and only ever more. */
+    /** Fields whose offsets the program has asked for. There are few, and entries are never removed. */
     private static Field[] reached;
     private static long[] offsets;
     private static int count;
 
-    /** The program has asked where a field is. */
+    /** The program has asked for the offset of a field. */
     public static void located(long offset, Field field) {
         if (!UntornProbe.ready) return;
         made(field, field);
@@ -231,7 +234,7 @@ public final class UntornAtomics {
         count++;
     }
 
-    /** The field at an offset of an object; null if it is none that was asked for. */
+    /** The field at an offset of an object; null if the program never asked for that offset. */
     public static Object fieldAt(Object holder, long offset) {
         if (holder == null || !UntornProbe.here()) return null;
         UntornProbe.suspendRecording();
@@ -250,7 +253,7 @@ public final class UntornAtomics {
         return isStatic ? holder == field.getDeclaringClass() : field.getDeclaringClass().isInstance(holder);
     }
 
-    private static boolean lookAtField(Field field, Object holder) {
+    private static boolean resolveField(Field field, Object holder) {
         boolean isStatic = Modifier.isStatic(field.getModifiers());
         for (int i = 0; i < count; i++) {
             if (reached[i] == field) value = UntornValues.at(holder, offsets[i], field.getType());
@@ -260,9 +263,9 @@ public final class UntornAtomics {
         return slot >= 0;
     }
 
-    // ---- which field a handle or an updater leads to ----
+    // ---- the field of a handle or an updater ----
 
-    /** Identities of handles and the fields they lead to: open addressing, 0 is free, never more than half full. */
+    /** Identities of handles and their fields: open addressing, 0 is free, at most half full. */
     private static int[] handles;
     private static int[] fields;
     private static int known;

@@ -4,28 +4,29 @@ import java.util.Collection;
 import java.util.Map;
 
 /**
- * Probes of the collections of java.util.concurrent. Each call of one is atomic, and the insides
- * are of no interest; so a call is recorded as an access of a variable: what the collection holds, or, of a map, what
- * it holds for a key.
+ * Probes of the collections of java.util.concurrent. Each call is atomic, so it is recorded as one access of a
+ * variable and not by its internal accesses. The variable is the content of the collection or, for a map, the entry
+ * of a key.
  *
- * <p>The values of these variables are numbers of versions, counted here: one more for each change that was recorded. So
- * they never contradict each other, whatever else changes the collection unseen. Keys that are told apart are those
- * whose {@code equals} is the JDK's own; of other keys nothing is called here, and the map counts as a whole.
+ * <p>The values of these variables are version numbers, counted here: each recorded change increments the version. So
+ * they never contradict each other, even if unrecorded code changes the collection. Only keys whose {@code equals} is
+ * the JDK's own are distinguished. No method of other keys is called here; the whole map counts as one variable for
+ * them.
  */
 public final class UntornCollections {
-    // Of a change there are three places: its read, its write, and the read of one that did not come about.
+    // A change has three sites: its read, its write, and the read of a call that changed nothing.
     private static final int WRITTEN = 1;
     private static final int FAILED = 2;
 
     private static final int MAX_KEYS = 4096;
     private static final int LONGEST_KEY = 40;
 
-    /** Whether the key of the call at hand was there before it. */
+    /** Whether the key of the current call was present before it. */
     private static boolean present;
 
     private UntornCollections() {}
 
-    /** Before a call that throws if there is nothing: it looks, but changes nothing. */
+    /** Before a call that throws if the collection is empty: then it reads, but changes nothing. */
     public static void beforeTaking(Object target, int site) {
         if (!UntornProbe.here() || !isConcurrent(target)) return;
         boolean empty;
@@ -38,7 +39,7 @@ public final class UntornCollections {
         if (empty) whole(target, site, FAILED, false);
     }
 
-    /** Before a call that makes a value only if there is none. */
+    /** Before a call that computes a value only if the key is absent. */
     public static void beforeMaking(Object target, Object key, int site) {
         present = false;
         if (!UntornProbe.here() || !isConcurrent(target) || text(key) == null) return;
@@ -46,7 +47,7 @@ public final class UntornCollections {
         try {
             present = target instanceof Map && ((Map<?, ?>) target).containsKey(key);
         } catch (RuntimeException refused) {
-            present = false; // the call itself says why
+            present = false; // the call itself throws
         } finally {
             UntornProbe.resumeRecording();
         }
@@ -56,13 +57,13 @@ public final class UntornCollections {
         change(!present, target, key, site);
     }
 
-    /** After a call that looks at all of a collection. */
-    public static void looked(Object target, int site) {
+    /** After a call that reads the whole collection. */
+    public static void observed(Object target, int site) {
         if (UntornProbe.here() && isConcurrent(target)) whole(target, site, 0, false);
     }
 
-    /** After one that looks at what there is for a key. */
-    public static void lookedUp(Object target, Object key, int site) {
+    /** After a call that reads the entry of a key. */
+    public static void observedKey(Object target, Object key, int site) {
         if (!UntornProbe.here() || !isConcurrent(target)) return;
         int field = numberOf(target, key);
         if (field < 0) {
@@ -112,7 +113,7 @@ public final class UntornCollections {
         if (!UntornProbe.here() || !isConcurrent(target)) return;
         int field = numberOf(target, key);
         if (field >= 0) one(UntornValues.id(target), field, site, done ? 0 : FAILED, done);
-        // A read of the whole conflicts with every change of a part.
+        // A read of the whole conflicts with every change of an entry.
         if (done || field < 0) whole(target, site, done ? 0 : FAILED, done);
     }
 
@@ -136,11 +137,11 @@ public final class UntornCollections {
         return target != null && target.getClass().getName().startsWith("java.util.concurrent.");
     }
 
-    // ---- what variables are called ----
+    // ---- names of variables ----
 
     private static int keys;
 
-    /** The number of the variable of a key; negative if the map counts as a whole. */
+    /** The number of the variable of a key; negative if the whole map is one variable. */
     private static int numberOf(Object target, Object key) {
         UntornProbe.suspendRecording();
         try {
@@ -151,7 +152,7 @@ public final class UntornCollections {
         }
     }
 
-    /** Names that were asked for, and their numbers: open addressing, never more than half full. */
+    /** Names that were looked up, and their numbers: open addressing, at most half full. */
     private static String[] names = new String[256];
     private static Class<?>[] classes = new Class<?>[256];
     private static int[] numbers = new int[256];
@@ -203,7 +204,7 @@ public final class UntornCollections {
         }
     }
 
-    /** A key as no other is written; null if that would take code of the program, or too long. */
+    /** A text that is unique to the key; null if that would run code of the program, or would be too long. */
     private static String text(Object key) {
         String text;
         if (key instanceof String) {
@@ -224,7 +225,7 @@ public final class UntornCollections {
         return text.length() > LONGEST_KEY ? null : text;
     }
 
-    /** Without what has a meaning in the names of variables; nothing is lost by it. */
+    /** Escapes characters that have a meaning in names of variables. */
     private static String clean(String key) {
         StringBuilder out = new StringBuilder(key.length() + 2);
         for (int i = 0; i < key.length(); i++) {

@@ -7,11 +7,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Runs one JUnit test, or one method of it, in this JVM. The JUnit on the class path does it, found by reflection: JUnit 5 if
- * its launcher is there and finds the test, else JUnit 4. A failure is reported as the JVM reports an uncaught exception.
+ * Runs one JUnit test class, or one of its methods, in this JVM. It uses the JUnit on the class path, by reflection:
+ * JUnit 5 if its launcher is there and finds the test, else JUnit 4. A failure is printed as the JVM prints an
+ * uncaught exception.
  */
 public final class UntornJUnit {
-    /** The exit code when there is no test to run; the command line knows it, too. */
+    /** The exit code if there is no test to run. The command line uses the same number. */
     private static final int NOTHING_TO_RUN = 87;
 
     private static final String LAUNCHER = "org.junit.platform.launcher.core.LauncherFactory";
@@ -19,7 +20,7 @@ public final class UntornJUnit {
     private static final String JUNIT4 = "org.junit.runner.JUnitCore";
 
     private final Class<?> test;
-    /** Null if all of the class is meant. */
+    /** Null to run the whole class. */
     private final String method;
     private final List<String> obstacles = new ArrayList<>();
 
@@ -28,10 +29,10 @@ public final class UntornJUnit {
         this.method = method;
     }
 
-    /** What came of a test: how many ran, and which failed how. */
+    /** The result of a run: how many tests ran, and which failed, with the exception. */
     private static final class Result {
         long count;
-        /** Names of tests, not always distinct, and beside each what it threw. */
+        /** Names of failed tests, not always distinct, each with the exception. */
         final List<String> failed = new ArrayList<>();
         final List<Throwable> thrown = new ArrayList<>();
 
@@ -70,7 +71,7 @@ public final class UntornJUnit {
             refuse("there is no way to run " + name, obstacles.toArray(new String[0]));
             return;
         }
-        tell(result);
+        report(result);
         System.exit(result.failed.isEmpty() ? 0 : 1);
     }
 
@@ -80,7 +81,7 @@ public final class UntornJUnit {
         System.exit(NOTHING_TO_RUN);
     }
 
-    private static void tell(Result result) {
+    private static void report(Result result) {
         for (String name : result.failed) System.out.println("failed: " + name);
         for (Throwable thrown : result.thrown) {
             System.err.print("Exception in thread \"main\" ");
@@ -89,7 +90,7 @@ public final class UntornJUnit {
         System.out.println("tests: " + result.count + ", failed: " + result.failed.size());
     }
 
-    /** By the launcher of JUnit 5; null if it finds no such test. */
+    /** With the launcher of JUnit 5; null if it finds no such test. */
     private Result byPlatform() throws ReflectiveOperationException {
         Class<?> builder = load("org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder");
         Class<?> request = load("org.junit.platform.launcher.LauncherDiscoveryRequest");
@@ -142,7 +143,7 @@ public final class UntornJUnit {
         return result.count == 0 && result.failed.isEmpty() ? null : result;
     }
 
-    /** By JUnit 4; null if it finds no such test. */
+    /** With JUnit 4; null if it finds no such test. */
     private Result byJUnit4() throws ReflectiveOperationException {
         Class<?> request = load("org.junit.runner.Request");
         Object asked = method == null
@@ -154,7 +155,7 @@ public final class UntornJUnit {
         result.count = (Integer) call(run, "getRunCount");
         for (Object failure : (List<?>) call(run, "getFailures")) {
             Throwable thrown = (Throwable) call(failure, "getException");
-            // What JUnit 4 calls the test when there is none.
+            // The name JUnit 4 gives to a test that does not exist.
             if ("initializationError".equals(call(call(failure, "getDescription"), "getMethodName"))) {
                 obstacles.add("JUnit 4: " + thrown.getMessage());
                 return null;
@@ -181,7 +182,7 @@ public final class UntornJUnit {
         return load(name).getConstructor().newInstance();
     }
 
-    /** Of a public class. */
+    /** Requires a public class. */
     private static Object call(Object object, String name) throws ReflectiveOperationException {
         return object.getClass().getMethod(name).invoke(object);
     }

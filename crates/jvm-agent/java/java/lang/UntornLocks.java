@@ -9,10 +9,10 @@ import java.util.concurrent.locks.StampedLock;
 import jdk.internal.vm.annotation.Hidden;
 
 /**
- * Probes of {@code java.util.concurrent.locks}. The locks do their work as they always did, and block through {@code
- * LockSupport.park}, which the scheduler knows; a probe records afterwards that one was acquired or released.
+ * Probes of {@code java.util.concurrent.locks}. The locks are not rewritten. They block through {@code
+ * LockSupport.park}, which the scheduler controls; a probe records afterwards that a lock was acquired or released.
  *
- * <p>The value of a record says what kind of lock it is, and whether it is its shared side.
+ * <p>The value of a record encodes the kind of lock, and whether its shared side is meant.
  */
 public final class UntornLocks {
     private static final int SHARED = 1;
@@ -20,7 +20,7 @@ public final class UntornLocks {
     private static final int READ_WRITE = 2;
     private static final int STAMPED = 4;
 
-    /** Where locks and conditions keep the object that they have in common; 0 while that is not known. */
+    /** Offsets of the fields in which locks and conditions keep their common object; 0 while not known. */
     private static long inReentrant;
     private static long inWriter;
     private static long inReader;
@@ -28,14 +28,17 @@ public final class UntornLocks {
 
     private UntornLocks() {}
 
-    /** After a lock was acquired or released; the site says which. */
+    /** After a lock was acquired or released; the site determines which. */
     public static void acquiredOrReleased(Object lock, int site) {
         if (!UntornProbe.here()) return;
         int kind = kind(lock);
         if (kind >= 0) UntornProbe.put(site, UntornValues.id(key(lock, kind)), kind, 0);
     }
 
-    /** After an attempt. A failed one has seen that the lock is held, so it gets a place in the schedule: the next site. */
+    /**
+     * After an attempt. A failed one has observed that the lock is held, so it is recorded in the schedule, at the
+     * next site.
+     */
     public static void tried(boolean done, Object lock, int site) {
         if (done) {
             acquiredOrReleased(lock, site);
@@ -44,7 +47,7 @@ public final class UntornLocks {
         }
     }
 
-    /** What kind of lock it is; negative if nothing is known of it. */
+    /** The kind of the lock; negative if it is not a known one. */
     private static int kind(Object lock) {
         if (lock instanceof ReentrantLock) return REENTRANT;
         if (lock instanceof ReentrantReadWriteLock.WriteLock) return READ_WRITE;
@@ -82,7 +85,7 @@ public final class UntornLocks {
         }
     }
 
-    /** After a stamp was given back. */
+    /** After a stamp was released. */
     public static void unstamped(Object lock, long stamp, int site) {
         if (UntornProbe.here()) put(site, lock, StampedLock.isReadLockStamp(stamp));
     }
@@ -95,7 +98,10 @@ public final class UntornLocks {
         if (done && UntornProbe.here()) put(site, lock, false);
     }
 
-    /** From one way of holding it to another, in one step: the place where it is given back, then where it is taken. */
+    /**
+     * Converts a stamp from one mode to another in one step: the site of the release, then the site of the
+     * acquisition.
+     */
     public static void converted(long result, Object lock, long stamp, int site) {
         if (result == 0 || result == stamp || !UntornProbe.here()) return;
         boolean acquires = StampedLock.isLockStamp(result);
@@ -114,7 +120,7 @@ public final class UntornLocks {
         UntornProbe.put(site, UntornValues.id(lock), STAMPED | (shared ? SHARED : 0), 0);
     }
 
-    // ---- conditions: called in their place; the place where the lock is given up, then where it is back ----
+    // ---- conditions: the probe replaces the call; the site of the release, then the site of the reacquisition ----
 
     @Hidden
     public static void await(Condition condition, int site) throws InterruptedException {

@@ -11,19 +11,20 @@ import java.util.concurrent.Phaser;
 import java.util.concurrent.Semaphore;
 
 /**
- * Probes of what orders threads without being a lock: latches, semaphores, barriers, futures. Who lets others go on
- * and who goes on access the same variable, whose values are numbers of versions; see {@link UntornCollections}.
+ * Probes of what orders threads without being a lock: latches, semaphores, barriers, futures. The thread that
+ * releases others and the released threads access the same variable. Its values are version numbers, see {@link
+ * UntornCollections}.
  */
 public final class UntornOrders {
-    // Of an update there are three places: its read, its write, and the read of one that did not come about.
+    // An update has three sites: its read, its write, and the read of an update that failed.
     private static final int WRITTEN = 1;
     private static final int SEEN = 2;
 
     private UntornOrders() {}
 
     /**
-     * Before a call that lets other threads go on. The thread keeps the token until the call has begun: nobody sees
-     * this and not yet the call.
+     * Before a call that lets other threads continue. The thread keeps the token until the call has begun, so no
+     * other thread observes the record without the call.
      */
     public static void release(Object target, int site) {
         if (target == null || !UntornProbe.here()) return;
@@ -37,7 +38,7 @@ public final class UntornOrders {
         UntornProbe.putFirst(site + WRITTEN, object, version + 1, field);
     }
 
-    /** After a call that saw what others did. */
+    /** After a call that observed what others did. */
     public static void observe(Object target, int site) {
         if (target == null || !UntornProbe.here()) return;
         int field = field(target);
@@ -46,7 +47,7 @@ public final class UntornOrders {
         UntornProbe.put(site + SEEN, object, UntornCollections.version(object, field), field);
     }
 
-    /** After a call that took something which others cannot have now. */
+    /** After a call that took something which others can no longer take. */
     public static void acquire(Object target, int site) {
         if (target == null || !UntornProbe.here()) return;
         int field = field(target);
@@ -66,17 +67,17 @@ public final class UntornOrders {
         }
     }
 
-    // ---- what variables are called: after the class of the JDK, which has no field that is recorded ----
+    // ---- names of variables: after the class of the JDK, which has no recorded field ----
 
     private static final String[] NAMES = {
         "CountDownLatch", "Semaphore", "CyclicBarrier", "Phaser", "Exchanger", "FutureTask", "CompletableFuture",
         "ForkJoinTask", "BlockingQueue"
     };
 
-    /** One more than the number of the variable of each; 0 while that is not known. */
+    /** For each class, the number of its variable plus one; 0 while not known. */
     private static final int[] FIELDS = new int[NAMES.length];
 
-    /** The number of the variable; negative if the object is none of ours. */
+    /** The number of the variable; negative if the class is not one of these. */
     private static int field(Object target) {
         int kind = kind(target);
         if (kind < 0) return -1;

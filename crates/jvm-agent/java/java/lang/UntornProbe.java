@@ -23,40 +23,40 @@ public final class UntornProbe {
 
     /** The thread that has the token and is recorded; null before the program begins and after it ended. */
     static Thread owner;
-    /** Number of the owner, counted from 1: what it writes into the words of locks that it holds. */
+    /** Number of the owner, counted from 1. It is written into the lock words of the monitors that the owner holds. */
     static int self;
-    /** Where the next record goes, and the address at which native code wants to be asked. */
+    /** The address of the next record, and the address at which native code is called. */
     static long pos;
     static long limit;
     /** Branches of the owner since its last record. */
     static int branches;
-    /** After that many branches without an event the thread is taken to spin. */
+    /** After this many branches without an event the thread is considered to spin. */
     static int spin;
-    /** One word for each object number: number of the owner (high half) and depth (low half); 0 is free. */
+    /** One word for each object number: number of the owner (high half) and depth (low half); 0 means free. */
     static long locks;
     /** While positive the owner keeps the token (it runs a class initialiser). */
     static int quiet;
-    /** How many more times the owner should not be stopped. */
+    /** How many more times the owner must not be preempted. */
     static int spare;
-    /** The thread that has the token but is not recorded (it loads a class), and how often it said so. */
+    /** The thread that has the token but is not recorded (it loads a class), and the nesting depth of that. */
     static Thread silent;
     static int depth;
-    /** How many controlled threads lost the token while they were blocked outside of our sight. */
+    /** How many controlled threads lost the token while they were blocked in code that the agent does not see. */
     static int away;
-    /** Native methods can be called. */
+    /** Whether native methods can be called. */
     static boolean ready;
-    /** Where the header of a free object keeps its identity; 0 if that could not be found out. */
+    /** Offset of the identity in the header of an unlocked object; 0 if it could not be determined. */
     static long identityBits;
-    /** The lowest bits of the header of an object, which say whether it is free. */
+    /** The lowest bits of the header of an object, which encode whether it is unlocked. */
     private static final long STATE_BITS = 7;
     private static final long FREE = 1;
 
-    /** The JVM makes an error of what an initialiser threw; that takes some events. */
+    /** How many events the JVM needs to wrap an exception of a class initialiser into an error. */
     private static final int SPARED = 8;
 
     private UntornProbe() {}
 
-    // ---- fields: reads and writes alike, the site says which ----
+    // ---- fields: the site determines whether it is a read or a write ----
 
     public static void field(Object object, int value, int site) {
         if (here()) put(site, System.identityHashCode(object), value, 0);
@@ -126,7 +126,7 @@ public final class UntornProbe {
 
     /** Before a monitor is entered: waits, in the scheduler, until it is free. */
     public static void enter(Object object, int site) {
-        if (object == null || !hasToken() || isOurs(object)) return;
+        if (object == null || !hasToken() || isIrrelevant(object)) return;
         int id = System.identityHashCode(object);
         Unsafe unsafe = Unsafe.getUnsafe();
         long word = locks + ((long) id << 3);
@@ -143,7 +143,7 @@ public final class UntornProbe {
 
     /** After a monitor was left. */
     public static void exit(Object object, int site) {
-        if (!hasToken() || isOurs(object)) return;
+        if (!hasToken() || isIrrelevant(object)) return;
         int id = System.identityHashCode(object);
         Unsafe unsafe = Unsafe.getUnsafe();
         long word = locks + ((long) id << 3);
@@ -154,17 +154,18 @@ public final class UntornProbe {
     }
 
     /**
-     * Whether a monitor is of no concern to others: it is entered in silence, free, and nobody ever asked for its identity,
-     * as everybody does who enters it otherwise. To give it an identity would shift those of all objects after it, and
-     * which monitors are entered in silence differs: the verifier and the compiler load classes in an order of their own.
+     * Whether a monitor does not matter to other threads: it is entered while recording is suspended, it is free, and
+     * its object has no identity yet (every recorded entry asks for one). Giving it an identity would shift those of
+     * all later objects; and which monitors are entered while recording is suspended differs between runs, because
+     * the verifier and the compiler load classes in no fixed order.
      */
-    private static boolean isOurs(Object object) {
+    private static boolean isIrrelevant(Object object) {
         if (silent == null || identityBits == 0) return false;
         long header = Unsafe.getUnsafe().getLong(object, 0L);
         return (header & STATE_BITS) == FREE && (header & identityBits) == 0;
     }
 
-    /** Looks at an object before and after it got its identity. */
+    /** Reads the header of an object before and after it gets its identity. */
     private static long findIdentityBits() {
         Object object = new Object();
         Unsafe unsafe = Unsafe.getUnsafe();
@@ -190,7 +191,7 @@ public final class UntornProbe {
         else if (ready) notifiedOutside(object, true);
     }
 
-    /** In place of {@code object.wait(…)}: the native method behind it asks the scheduler and wants to know the place. */
+    /** In place of {@code object.wait(…)}: the native method below it asks the scheduler and needs the site. */
     public static void wait(Object object, int site) throws InterruptedException {
         waitingAt(site);
         object.wait();
@@ -217,7 +218,7 @@ public final class UntornProbe {
 
     // ---- methods and blocks ----
 
-    /** A method begins or ends, or a block that is meant to be atomic; the site says which. */
+    /** A method or a declared atomic block begins or ends; the site determines which. */
     public static void mark(Object receiver, int site) {
         if (here()) put(site, System.identityHashCode(receiver), 0, 0);
     }
@@ -226,7 +227,7 @@ public final class UntornProbe {
         if (here()) put(site, 0, 0, 0);
     }
 
-    /** An argument of a call that is tracked, or what it gave back; the site says which. */
+    /** An argument of a tracked call, or its result; the site determines which. */
     public static void callValue(int value, int site) {
         if (here()) put(site, 0, value, 0);
     }
@@ -260,7 +261,9 @@ public final class UntornProbe {
         }
     }
 
-    /** It threw: the JVM now makes an error of it, in Java code, before it lets others see the class. */
+    /**
+     * It threw: the JVM now wraps the exception into an error, in Java code, before other threads can use the class.
+     */
     public static void failInitialiser(int site) {
         if (here()) {
             put(site, 0, 0, 0);
@@ -269,9 +272,9 @@ public final class UntornProbe {
         }
     }
 
-    /** A part of the JDK's own machinery begins, such as loading a class: not recorded, not interrupted. */
+    /** Internal code of the JDK begins, such as loading a class: it is not recorded and not preempted. */
     public static void suspendRecording() {
-        if (away != 0) comeBack(); // Otherwise its silence would not be counted.
+        if (away != 0) comeBack(); // Otherwise this suspension would not be counted.
         Thread thread = owner;
         if (thread == null) {
             if (silent != null && silent == Thread.currentThread()) depth++;
@@ -283,7 +286,7 @@ public final class UntornProbe {
     }
 
     public static void resumeRecording() {
-        // A thread that lost the token in its silence would be silent for ever.
+        // Recording would stay suspended for ever in a thread that lost the token meanwhile.
         if (away != 0) comeBack();
         Thread thread = silent;
         if (thread != null && thread == Thread.currentThread() && --depth == 0) {
@@ -302,12 +305,12 @@ public final class UntornProbe {
         return hasToken() ? virtualMillis() : System.currentTimeMillis();
     }
 
-    /** In place of the moment from which the order of immutable collections is derived: any constant will do. */
+    /** In place of the time from which the order of immutable collections is derived: any constant will do. */
     public static long salt() {
         return 1;
     }
 
-    /** In place of the method behind {@code Instant.now()}: nanoseconds since {@code seconds} of the epoch. */
+    /** In place of the native method below {@code Instant.now()}: nanoseconds since {@code seconds} of the epoch. */
     public static long nanoTimeAdjustment(long seconds) {
         if (!hasToken()) return jdk.internal.misc.VM.getNanoTimeAdjustment(seconds);
         return (virtualMillis() - seconds * 1000) * 1_000_000;
@@ -315,10 +318,10 @@ public final class UntornProbe {
 
     // ---- randomness ----
 
-    /** Behind the bytes that were given so far: a sequence in which every number stands once (Weyl). */
+    /** The state after the bytes that were generated so far: a sequence that contains every number once (Weyl). */
     private static long drawn;
 
-    /** Writes over what the operating system gave, so that every run gets the same. */
+    /** Overwrites the bytes of the operating system, so that every run gets the same. */
     public static void random(byte[] bytes) {
         if (bytes == null || !hasToken()) return;
         long eight = 0;
@@ -328,7 +331,7 @@ public final class UntornProbe {
         }
     }
 
-    /** Every bit of the number counts for every bit of the result (the finaliser of SplitMix64). */
+    /** Every bit of the number affects every bit of the result (the finaliser of SplitMix64). */
     private static long mixed(long number) {
         number = (number ^ (number >>> 30)) * 0xbf58476d1ce4e5b9L;
         number = (number ^ (number >>> 27)) * 0x94d049bb133111ebL;
@@ -337,16 +340,19 @@ public final class UntornProbe {
 
     // ---- the start of the JVM ----
 
-    /** Called before the JVM starts the thread that would load this class at any moment. Newer releases may not have it. */
+    /**
+     * Called before the JVM starts the thread that would load this class at any moment. Newer releases may not have
+     * it.
+     */
     public static void loadCleaner() {
         try {
             jdk.internal.ref.Cleaner.create(null, null);
         } catch (LinkageError none) {
-            // Then nobody loads it.
+            // Then no thread loads it.
         }
     }
 
-    /** Waits for a queue once, as a thread is about to do that is not under control. Later everything is loaded anyway. */
+    /** Waits for a queue once, as an uncontrolled thread is about to do. Later waits load no further classes. */
     public static void loadQueue() {
         if (owner != null || silent != null) return;
         try {
@@ -358,12 +364,15 @@ public final class UntornProbe {
 
     // ---- memory ----
 
-    /** In place of {@code System.gc()}: a program that asks for a collection expects weak references to be cleared, and ours are kept. */
+    /**
+     * In place of {@code System.gc()}. A program that asks for a collection expects weak references to be cleared,
+     * but the agent keeps their referents alive.
+     */
     public static void gc() {
-        boolean isOurs = hasToken();
-        if (isOurs) letGo();
+        boolean isControlled = hasToken();
+        if (isControlled) releaseReferents();
         System.gc();
-        if (isOurs) awaitReferences();
+        if (isControlled) awaitReferences();
     }
 
     /** In place of {@code runtime.gc()}. */
@@ -372,7 +381,7 @@ public final class UntornProbe {
         gc();
     }
 
-    /** How much memory is free depends on other threads of the JVM; the program gets a number that does not. */
+    /** The amount of free memory depends on other threads of the JVM; the program gets a constant. */
     public static long freeMemory(Runtime runtime) {
         return hasToken() ? runtime.maxMemory() / 2 : runtime.freeMemory();
     }
@@ -384,8 +393,8 @@ public final class UntornProbe {
     // ---- reflection ----
 
     /**
-     * The methods of a class, by name and types. The JVM has them by the addresses of their names, which differ from run to
-     * run.
+     * The methods of a class, sorted by name and types. The JVM sorts them by the addresses of their names, which
+     * differ between runs.
      */
     public static java.lang.reflect.Method[] sorted(java.lang.reflect.Method[] methods) {
         String[] keys = new String[methods.length];
@@ -410,7 +419,7 @@ public final class UntornProbe {
         return methods;
     }
 
-    /** Not by a string builder: its accesses would be recorded. */
+    /** Without a string builder, whose accesses would be recorded. */
     private static String signature(java.lang.reflect.Method method) {
         String text = method.getName().concat("(");
         for (Class<?> type : method.getParameterTypes()) {
@@ -421,7 +430,10 @@ public final class UntornProbe {
 
     // ---- lambdas ----
 
-    /** The class behind a lambda or a method reference, before it is defined: agents are not shown such classes. */
+    /**
+     * The class of a lambda or a method reference, before it is defined: the JVM does not pass such classes to
+     * agents.
+     */
     public static byte[] lambda(byte[] bytes) {
         byte[] rewritten = ready && locks != 0 ? rewriteLambda(bytes) : null;
         return rewritten == null ? bytes : rewritten;
@@ -429,7 +441,7 @@ public final class UntornProbe {
 
     private static native byte[] rewriteLambda(byte[] bytes);
 
-    // ---- the launcher ----
+    // ---- the launcher of the JDK ----
 
     /** The main class is known and the program is about to begin. */
     public static void programBegins() {
@@ -441,19 +453,19 @@ public final class UntornProbe {
         if (locks != 0) end();
     }
 
-    // ---- the ways in ----
+    // ---- common entry checks ----
 
     /** Whether the current thread has the token and is recorded. */
     static boolean here() {
         Thread thread = owner;
         if (thread != null && thread == Thread.currentThread()) return true;
-        // A thread that lost the token in silence is silent again when it gets it back.
+        // A thread that lost the token while recording was suspended continues suspended when it gets it back.
         return away != 0 && comeBack() && owner == Thread.currentThread();
     }
 
     /**
-     * Whether the current thread has the token, recorded or silent. Monitors are modelled and time is virtual in
-     * silence, too: others may want the monitors, and random numbers are seeded by the time.
+     * Whether the current thread has the token, recorded or suspended. Monitors are modelled and time is virtual in
+     * both states: other threads may need the monitors, and random numbers are seeded by the time.
      */
     private static boolean hasToken() {
         return here() || (silent != null && silent == Thread.currentThread());
@@ -472,8 +484,9 @@ public final class UntornProbe {
     }
 
     /**
-     * The same without losing the token: another record of the same step follows. Buffers are a little longer than
-     * their limit for this; {@link UntornArrays#MAX_ELEMENTS} bounds how many records a step has.
+     * Writes a record without giving up the token, because another record of the same step follows. Buffers are a
+     * little longer than their limit for this; {@link UntornArrays#MAX_ELEMENTS} bounds the number of records of a
+     * step.
      */
     static void putFirst(int site, int object, long value, int index) {
         long last = limit;
@@ -482,12 +495,14 @@ public final class UntornProbe {
         limit = last;
     }
 
-    /** Behind records that were {@link #putFirst}: the turn may be over. */
+    /** After records that were {@link #putFirst}: the turn may end here. */
     static void endStep() {
         if (pos >= limit) turn();
     }
 
-    /** Called once by the agent. That {@code init} has a caller of the boot loader keeps the JVM from complaining. */
+    /**
+     * Called once by the agent. The JVM prints no warning for {@code init} because its caller is of the boot loader.
+     */
     static void setUp() {
         init();
         identityBits = findIdentityBits();
@@ -512,30 +527,33 @@ public final class UntornProbe {
 
     private static native void notified(int id, boolean all, int site);
 
-    /** A thread without the token notified: perhaps one of the JDK's, which says that a child process has ended. */
+    /** A thread without the token notified: perhaps one of the JDK, which reports that a child process has ended. */
     private static native void notifiedOutside(Object object, boolean all);
 
     private static native void waitSite(int site);
 
     private static native void hasJoined(Thread thread);
 
-    /** What a variable is; numbers of the trace format. */
+    /** Kinds of variables; numbers of the trace format. */
     static final int FIELD = 1, CONTENTS = 4, KEYED_CONTENTS = 5, SYNC_STATE = 6;
 
-    /** The number of a field that is reached by its name: by reflection, a handle, an updater; or of what stands for one. */
+    /**
+     * The number of a field that is accessed by its name: by reflection, a handle or an updater; or of a variable
+     * that models other state.
+     */
     static native int fieldNumber(String inClass, String name, String descriptor, int role);
 
-    /** What only weak references refer to is not held any more. */
-    private static native void letGo();
+    /** Releases the referents of weak references that are kept alive. */
+    private static native void releaseReferents();
 
-    /** Returns when the references that were cleared are in their queues. */
+    /** Returns when the cleared references are in their queues. */
     private static native void awaitReferences();
 
     private static native long virtualNanos();
 
     private static native long virtualMillis();
 
-    /** Before an event that the plan names: may hold the thread until it is due. */
+    /** Before an event that the plan names: may hold the thread until the plan permits the event. */
     public static void planned(int site) {
         if (here()) atSite(site);
     }

@@ -20,7 +20,7 @@ final class UntornValues {
         return ((Number) value).longValue();
     }
 
-    /** What stands in a field. */
+    /** The value of a field. */
     static long at(Object base, long offset, Class<?> type) {
         Unsafe unsafe = Unsafe.getUnsafe();
         if (!type.isPrimitive()) return id(unsafe.getReferenceVolatile(base, offset));
@@ -41,7 +41,7 @@ final class UntornValues {
         return Unsafe.getUnsafe().objectFieldOffset(inClass, name);
     }
 
-    /** Of a class, as much as decides how its values are shown. */
+    /** Determines how values of a class are shown. */
     static String descriptor(Class<?> type) {
         if (type.isArray()) return "[";
         if (type == boolean.class) return "Z";

@@ -36,13 +36,13 @@ impl<'a> MethodPass<'_, '_, 'a> {
         }
     }
 
-    /// `values()` of an enum clones an array that nobody writes to.
+    /// `values()` of an enum clones an array that is never written.
     fn is_list_of_constants(&self) -> bool {
         let is_enum = self.class.class.access() & access::ENUM != 0;
         is_enum && self.method.is_static() && self.method.name() == "values"
     }
 
-    /// Sites for elements of every type, read and write, and for those that are not recorded.
+    /// Sites for elements of every type, read and write, and for elements that are not recorded.
     fn element_sites(&mut self, pc: u32) -> CodeSite {
         let of_type = |load: u8| {
             let (_, kind, element) = accesses::element_of(load);
@@ -53,7 +53,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
     }
 
     fn array_copy(&mut self, instr: &Instr<'a>, called: &Member<'a>) -> Result<(), RewriteError> {
-        // The characters of strings and their builders are nobody's variables.
+        // The characters of strings and their builders are not recorded.
         let class = self.class.class.name();
         let of_text = matches!(self.method.descriptor().as_bytes(), [b'(', b'[', b'B' | b'C', ..]);
         let probe = match class {

@@ -10,22 +10,22 @@ use crate::sites::{FieldName, Reached, SiteKind};
 
 pub(super) const PROBES: &str = "java/lang/UntornAtomics";
 
-/// What an operation is called on, and where the variable is.
+/// The receiver of an operation, and how it leads to the variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Target {
-    /// The object is the variable; what to call it, and its type.
+    /// The object is the variable; its name and its type.
     Scalar { class: &'static str, name: &'static str, descriptor: &'static str },
     /// The first argument is the index.
     Array { kind: ValueKind, class: &'static str },
     /// The first argument has the field.
     Updater,
-    /// The first arguments say where: nothing, an object, or an array and an index.
+    /// The first arguments identify the variable: nothing, an object, or an array and an index.
     Handle,
     /// `sun.misc.Unsafe`: the first arguments are the object and the offset of the field in it.
     Offset,
 }
 
-/// What a class of the JDK has to do with variables.
+/// How a class of the JDK accesses variables.
 pub(super) fn target(class: &str) -> Option<Target> {
     let scalar = |class, name, descriptor| Target::Scalar { class, name, descriptor };
     let array = |kind, class| Target::Array { kind, class };
@@ -55,13 +55,13 @@ pub(super) fn target(class: &str) -> Option<Target> {
     })
 }
 
-/// What an operation does.
+/// The effect of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum AccessEffect {
     Read,
     Write,
     Update,
-    /// An update if it says so.
+    /// An update if the result is true.
     Swap,
     /// An update if it changed something.
     Exchange,
@@ -79,7 +79,7 @@ impl AccessEffect {
             | "addAndGet" | "add" | "increment" | "decrement" | "sumThenReset" | "accumulate"
             | "getThenReset" => Self::Update,
             "attemptStamp" | "attemptMark" => Self::Swap,
-            // A function that the program passes may do anything: its steps are recorded where it is called.
+            // A function that the program passes may have any effect; its events are recorded where it is called.
             "getAndUpdate" | "getAndAccumulate" => return None,
             _ if name.starts_with("compareAndSet") => Self::Swap,
             _ if name.starts_with("weakCompareAndSet") => Self::Swap,
@@ -89,7 +89,7 @@ impl AccessEffect {
         })
     }
 
-    /// What a method of `sun.misc.Unsafe` does.
+    /// The effect of a method of `sun.misc.Unsafe`.
     fn of_unsafe(name: &str) -> Option<Self> {
         match name {
             _ if name.starts_with("getAnd") => Some(Self::Update),
@@ -100,7 +100,7 @@ impl AccessEffect {
         }
     }
 
-    /// How many arguments are values, not places.
+    /// How many arguments are values and not part of the address.
     fn values(self) -> usize {
         match self {
             Self::Read => 0,
@@ -109,7 +109,7 @@ impl AccessEffect {
         }
     }
 
-    /// The sites of an operation, as the probes count on them.
+    /// The sites of an operation, in the order that the probes expect.
     fn site_kinds(self, name: &str, handle: bool, what: &Reached) -> Vec<SiteKind> {
         let site = |write, access| SiteKind::Reached { write, access, what: what.clone() };
         let plain = name.ends_with("Plain") || (handle && matches!(name, "get" | "set"));
@@ -126,8 +126,8 @@ impl AccessEffect {
     }
 }
 
-/// Where a variable is, as code: the object that has it, the index.
-struct Place {
+/// Code that loads the address of a variable: the object that has it, and the index.
+struct VariableAddress {
     what: Reached,
     holder: Option<usize>,
     index: Option<usize>,
@@ -139,33 +139,39 @@ impl Target {
         effect: AccessEffect,
         called: &Member<'_>,
         operands: &Operands,
-    ) -> Option<Place> {
+    ) -> Option<VariableAddress> {
         match self {
             Self::Scalar { class, name, descriptor } => {
                 let class = format!("java/util/concurrent/atomic/{class}");
                 let (name, descriptor) = (name.to_owned(), descriptor.to_owned());
                 let what =
                     Reached::Field(FieldName { class, name, descriptor, role: VarRole::Field });
-                Some(Place { what, holder: None, index: None })
+                Some(VariableAddress { what, holder: None, index: None })
             }
             Self::Array { kind, class } => {
                 let what = Reached::Element { kind, element: class };
                 let is_int = operands.kind(1) == Some(Kind::Int);
-                is_int.then_some(Place { what, holder: None, index: Some(1) })
+                is_int.then_some(VariableAddress { what, holder: None, index: Some(1) })
             }
             Self::Updater => {
-                Some(Place { what: Reached::NamedField, holder: Some(1), index: None })
+                Some(VariableAddress { what: Reached::NamedField, holder: Some(1), index: None })
                     .filter(|_| operands.kind(1) == Some(Kind::Reference))
             }
             Self::Handle => handle_place(effect, &called.descriptor, operands),
-            Self::Offset => Some(Place { what: Reached::NamedField, holder: Some(1), index: None })
-                .filter(|_| called.descriptor.starts_with("(Ljava/lang/Object;J")),
+            Self::Offset => {
+                Some(VariableAddress { what: Reached::NamedField, holder: Some(1), index: None })
+                    .filter(|_| called.descriptor.starts_with("(Ljava/lang/Object;J"))
+            }
         }
     }
 }
 
-fn handle_place(effect: AccessEffect, descriptor: &str, operands: &Operands) -> Option<Place> {
-    let named = |holder| Some(Place { what: Reached::NamedField, holder, index: None });
+fn handle_place(
+    effect: AccessEffect,
+    descriptor: &str,
+    operands: &Operands,
+) -> Option<VariableAddress> {
+    let named = |holder| Some(VariableAddress { what: Reached::NamedField, holder, index: None });
     let coordinates = operands.count().checked_sub(1 + effect.values())?;
     let first = descriptor::parameters(descriptor).next();
     match coordinates {
@@ -174,7 +180,7 @@ fn handle_place(effect: AccessEffect, descriptor: &str, operands: &Operands) -> 
         2 if operands.kind(2) == Some(Kind::Int) => {
             let (_, kind, element) = access::element_of(access::load_of(first?)?);
             let what = Reached::Element { kind, element };
-            Some(Place { what, holder: Some(1), index: Some(2) })
+            Some(VariableAddress { what, holder: Some(1), index: Some(2) })
         }
         _ => None,
     }

@@ -1,5 +1,6 @@
-//! Collections of java.util.concurrent: each call is one access of what the collection holds, or of what a map holds
-//! for a key. Whether the object is one of them only the probe can see: most calls are made through interfaces.
+//! Collections of java.util.concurrent: each call is one access of the content of the collection, or of the entry of
+//! a key in a map. Only the probe can see whether the object is such a collection: most calls are made through
+//! interfaces.
 
 use untorn_bytecode::{Instr, Member, Snippet, op};
 use untorn_trace::event::Access;
@@ -10,26 +11,26 @@ use crate::sites::{Reached, SiteKind};
 
 const PROBES: &str = "java/lang/UntornCollections";
 
-/// What of a call tells whether it changed anything.
+/// How the probe finds out whether a call changed anything.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Change {
     Never,
     Always,
-    /// The result: true, not zero, not null.
+    /// By the result: true, not zero, not null.
     IfSo,
-    /// The result is null: there was nothing before.
+    /// The result is null: there was no entry before.
     IfNull,
-    /// It makes a value if there is none, which can be seen before only.
+    /// It creates a value if there is none, which can only be seen before the call.
     IfAbsent,
 }
 
-/// What a call does.
+/// The effect of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct AccessEffect {
     change: Change,
     /// Its first argument is a key.
     keyed: bool,
-    /// It throws if there is nothing to take.
+    /// It throws if the collection is empty.
     insists: bool,
 }
 
@@ -42,7 +43,7 @@ impl AccessEffect {
         Self { change, keyed: true, insists: false }
     }
 
-    const fn insisting(change: Change) -> Self {
+    const fn throwing_if_empty(change: Change) -> Self {
         Self { change, keyed: false, insists: true }
     }
 
@@ -78,9 +79,9 @@ impl AccessEffect {
             | "lastIndexOf" | "get" | "firstKey" | "lastKey" | "first" | "last" => {
                 Self::of_all(Change::Never)
             }
-            "element" | "getFirst" | "getLast" => Self::insisting(Change::Never),
+            "element" | "getFirst" | "getLast" => Self::throwing_if_empty(Change::Never),
             "remove" | "removeFirst" | "removeLast" | "pop" if bare => {
-                Self::insisting(Change::Always)
+                Self::throwing_if_empty(Change::Always)
             }
             "remove" if descriptor.starts_with("(I)") => Self::of_all(Change::Always),
             "take" | "takeFirst" | "takeLast" | "clear" | "push" | "set" => {
@@ -113,7 +114,7 @@ impl AccessEffect {
         })
     }
 
-    /// The sites, as the probes count on them.
+    /// The sites, in the order that the probes expect.
     fn site_kinds(self) -> Vec<SiteKind> {
         let site = |write, access| SiteKind::Reached { write, access, what: Reached::NamedField };
         match self.change {
@@ -201,7 +202,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         Ok(())
     }
 
-    /// The probe after the call, with the result if that tells something.
+    /// The probe after the call, with the result if the effect depends on it.
     fn probe_after(
         &mut self,
         effect: &AccessEffect,
@@ -210,8 +211,8 @@ impl<'a> MethodPass<'_, '_, 'a> {
         site: crate::sites::CodeSite,
     ) -> Result<Snippet, RewriteError> {
         let (name, result) = match (effect.change, effect.keyed) {
-            (Change::Never, false) => ("looked", ""),
-            (Change::Never, true) => ("lookedUp", ""),
+            (Change::Never, false) => ("observed", ""),
+            (Change::Never, true) => ("observedKey", ""),
             (Change::Always, false) => ("changed", ""),
             (Change::Always, true) => ("changedFor", ""),
             (Change::IfSo, false) => ("changed", result_of(descriptor)),
@@ -230,7 +231,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
     }
 }
 
-/// The type of the result, as the probes take it.
+/// The type of the result, as the probes expect it.
 fn result_of(descriptor: &str) -> &'static str {
     match descriptor.rsplit(')').next() {
         Some("Z") => "Z",

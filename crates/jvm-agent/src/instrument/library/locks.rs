@@ -1,4 +1,4 @@
-//! The locks and conditions of java.util.concurrent. They block by themselves; what they did is recorded afterwards.
+//! The locks and conditions of java.util.concurrent. They block by themselves; their effect is recorded afterwards.
 
 use untorn_bytecode::{Instr, Member, Snippet, op};
 
@@ -9,7 +9,7 @@ const PROBES: &str = "java/lang/UntornLocks";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Family {
-    /// `Lock` and what implements it.
+    /// `Lock` and its implementations.
     Lock,
     Stamped,
     Condition,
@@ -107,7 +107,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         Ok(())
     }
 
-    /// Waiting may end with an exception, and the lock is back all the same: a probe stands in for the call.
+    /// Waiting may end with an exception, and the lock is reacquired nevertheless: a probe replaces the call.
     fn condition(&mut self, instr: &Instr<'a>, called: &Member<'a>) -> Result<(), RewriteError> {
         let waits =
             matches!(&*called.name, "await" | "awaitNanos" | "awaitUninterruptibly" | "awaitUntil");

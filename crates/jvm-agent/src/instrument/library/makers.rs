@@ -1,14 +1,14 @@
-//! Handles, updaters and offsets are made by the names of their fields, which are then known.
+//! Handles, updaters and offsets are created by the names of their fields, which are recorded here.
 
 use untorn_bytecode::{Instr, Member, Snippet, op};
 
 use super::super::{MethodPass, RewriteError};
 use super::atomics::PROBES;
 
-/// How to record that one was made: the result, and these of the operands, go to a probe.
+/// How to record that one was created: the result, and these operands, are passed to a probe.
 struct FieldHandleMaker {
     operands: &'static [usize],
-    /// The box of a type that no operand names.
+    /// The box of a primitive type that no operand names.
     boxed: Option<&'static str>,
     probe: &'static str,
     descriptor: &'static str,

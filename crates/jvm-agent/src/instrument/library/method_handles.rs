@@ -1,5 +1,5 @@
-//! Fields through method handles. Which field a handle leads to is known from where it was made; a call is recorded
-//! by its shape, and the probe sees whether the handle is one of those.
+//! Fields accessed through method handles. The field of a handle is known from where the handle was created. A call
+//! is instrumented if it has the shape of a getter or setter; the probe checks whether the handle is a known one.
 
 use untorn_bytecode::descriptor::Signature;
 use untorn_bytecode::{Instr, Kind, Member, Snippet, op};
@@ -10,7 +10,7 @@ use super::super::{MethodPass, RewriteError};
 use super::atomics::PROBES;
 use crate::sites::{Reached, SiteKind};
 
-/// How the call of a getter or setter looks: with the object that has the field or without; the type of the value.
+/// The shape of the call of a getter or setter: with the object that has the field or without; the type of the value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Shape<'d> {
     write: bool,

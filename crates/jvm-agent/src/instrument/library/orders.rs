@@ -1,9 +1,9 @@
-//! Latches, semaphores, barriers and futures: who goes on behind them comes after who let it. Often nobody has to
-//! wait for that, and no permit is given; so each call is an access of a variable of the object, called `@state` as
-//! no field can be.
+//! Latches, semaphores, barriers and futures: the thread that continues is ordered after the thread that released it.
+//! Often no thread has to block for that, and no permit is given; so each call is an access of a variable of the
+//! object. It is called `@state`, which no field can be.
 //!
-//! A release is recorded before the call, as an update of a variable; an acquire is recorded after the call. What a
-//! pool or a future does on its own is recorded inside of the JDK, where the method begins.
+//! A release is recorded before the call, as an update of the variable; an acquisition is recorded after the call.
+//! What a pool or a future does internally is recorded inside of the JDK, at the beginning of the method.
 
 use untorn_bytecode::{Instr, Member, Snippet, Wrap, op};
 use untorn_trace::event::Access;
@@ -15,54 +15,54 @@ const PROBES: &str = "java/lang/UntornOrders";
 
 /// What is recorded after a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum After {
+enum AfterCall {
     Nothing,
-    /// It saw what others did.
+    /// It observed what others did.
     Observes,
     /// It took something away from others.
     Acquires,
-    /// The same, if it says so.
+    /// The same, if the result is true.
     AcquiresIf,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Order {
-    /// Others may go on because of it.
+struct OrderingCall {
+    /// Other threads may continue because of it.
     releases: bool,
-    after: After,
+    after: AfterCall,
     /// Which operand is the object.
     operand: usize,
 }
 
-fn order(class: &str, name: &str) -> Option<Order> {
-    let of = |releases, after| Some(Order { releases, after, operand: 0 });
-    let (releases, observes) = (of(true, After::Nothing), of(false, After::Observes));
+fn order(class: &str, name: &str) -> Option<OrderingCall> {
+    let of = |releases, after| Some(OrderingCall { releases, after, operand: 0 });
+    let (releases, observes) = (of(true, AfterCall::Nothing), of(false, AfterCall::Observes));
     match (class.strip_prefix("java/util/concurrent/")?, name) {
         ("CountDownLatch", "countDown") => releases,
         ("CountDownLatch", "await" | "getCount") => observes,
         ("Semaphore", "release") => releases,
         ("Semaphore", "acquire" | "acquireUninterruptibly" | "drainPermits") => {
-            of(false, After::Acquires)
+            of(false, AfterCall::Acquires)
         }
-        ("Semaphore", "tryAcquire") => of(false, After::AcquiresIf),
+        ("Semaphore", "tryAcquire") => of(false, AfterCall::AcquiresIf),
         ("Semaphore", "availablePermits") => observes,
-        ("CyclicBarrier", "await") | ("Exchanger", "exchange") => of(true, After::Observes),
+        ("CyclicBarrier", "await") | ("Exchanger", "exchange") => of(true, AfterCall::Observes),
         ("Phaser", "arrive" | "arriveAndDeregister" | "register" | "bulkRegister") => releases,
-        ("Phaser", "arriveAndAwaitAdvance") => of(true, After::Observes),
+        ("Phaser", "arriveAndAwaitAdvance") => of(true, AfterCall::Observes),
         ("Phaser", "awaitAdvance" | "awaitAdvanceInterruptibly" | "getPhase") => observes,
         (class, name) if is_future(class) && asks_future(name) => observes,
-        // Asked only inside of pools: elsewhere queues are collections, which are recorded before this is asked.
+        // Relevant only inside of pools: elsewhere queues are collections, which are handled earlier.
         ("BlockingQueue", "offer" | "add") => releases,
         ("BlockingQueue", "take" | "poll") => observes,
-        // Waits for the task that it is given.
+        // Waits for the task that is its argument.
         ("ForkJoinPool", "invoke") => {
-            Some(Order { releases: false, after: After::Observes, operand: 1 })
+            Some(OrderingCall { releases: false, after: AfterCall::Observes, operand: 1 })
         }
         _ => None,
     }
 }
 
-/// Whether the method says that a future is done, or waits until it is.
+/// Whether the method completes a future, or waits for its completion.
 fn asks_future(name: &str) -> bool {
     matches!(
         name,
@@ -94,55 +94,55 @@ fn is_future(class: &str) -> bool {
     )
 }
 
-/// What is recorded inside of the JDK.
+/// What is recorded inside of the JDK, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Inside {
-    /// When the method begins: others may go on because of it.
+enum InternalEffect {
+    /// At the beginning of the method: other threads may continue because of it.
     Releases,
-    /// When it begins: it goes on because of others.
+    /// At the beginning: it continues because of other threads.
     Observes,
-    /// When it throws, which is not seen after the call.
+    /// When it throws, which the probe after the call does not see.
     Throws,
 }
 
-/// Class and name, which local variable has the object, and what to record.
-const INSIDE: &[(&str, &str, u16, Inside)] = &[
-    ("FutureTask", "set", 0, Inside::Releases),
-    ("FutureTask", "setException", 0, Inside::Releases),
-    ("FutureTask", "cancel", 0, Inside::Releases),
-    ("CompletableFuture", "internalComplete", 0, Inside::Releases),
-    ("CompletableFuture", "completeNull", 0, Inside::Releases),
-    ("CompletableFuture", "completeValue", 0, Inside::Releases),
-    ("CompletableFuture", "completeThrowable", 0, Inside::Releases),
-    ("CompletableFuture", "completeRelay", 0, Inside::Releases),
-    ("ForkJoinTask", "fork", 0, Inside::Releases),
-    ("ForkJoinTask", "doExec", 0, Inside::Observes),
-    ("ForkJoinTask", "setDone", 0, Inside::Releases),
-    ("ForkJoinTask", "trySetThrown", 0, Inside::Releases),
-    ("ForkJoinTask", "trySetException", 0, Inside::Releases),
-    ("ForkJoinTask", "trySetCancelled", 0, Inside::Releases),
-    ("CountedCompleter", "compareAndSetPendingCount", 0, Inside::Releases),
-    ("CountedCompleter", "weakCompareAndSetPendingCount", 0, Inside::Releases),
-    ("ForkJoinPool", "externalPush", 1, Inside::Releases),
-    ("ForkJoinPool", "externalSubmit", 1, Inside::Releases),
-    ("ForkJoinPool", "poolSubmit", 2, Inside::Releases),
-    ("FutureTask", "get", 0, Inside::Throws),
-    ("CompletableFuture", "get", 0, Inside::Throws),
-    ("CompletableFuture", "getNow", 0, Inside::Throws),
-    ("CompletableFuture", "join", 0, Inside::Throws),
-    ("ForkJoinTask", "get", 0, Inside::Throws),
-    ("ForkJoinTask", "join", 0, Inside::Throws),
-    ("ForkJoinTask", "invoke", 0, Inside::Throws),
+/// Class and name, the local variable with the object, and what to record.
+const INSIDE: &[(&str, &str, u16, InternalEffect)] = &[
+    ("FutureTask", "set", 0, InternalEffect::Releases),
+    ("FutureTask", "setException", 0, InternalEffect::Releases),
+    ("FutureTask", "cancel", 0, InternalEffect::Releases),
+    ("CompletableFuture", "internalComplete", 0, InternalEffect::Releases),
+    ("CompletableFuture", "completeNull", 0, InternalEffect::Releases),
+    ("CompletableFuture", "completeValue", 0, InternalEffect::Releases),
+    ("CompletableFuture", "completeThrowable", 0, InternalEffect::Releases),
+    ("CompletableFuture", "completeRelay", 0, InternalEffect::Releases),
+    ("ForkJoinTask", "fork", 0, InternalEffect::Releases),
+    ("ForkJoinTask", "doExec", 0, InternalEffect::Observes),
+    ("ForkJoinTask", "setDone", 0, InternalEffect::Releases),
+    ("ForkJoinTask", "trySetThrown", 0, InternalEffect::Releases),
+    ("ForkJoinTask", "trySetException", 0, InternalEffect::Releases),
+    ("ForkJoinTask", "trySetCancelled", 0, InternalEffect::Releases),
+    ("CountedCompleter", "compareAndSetPendingCount", 0, InternalEffect::Releases),
+    ("CountedCompleter", "weakCompareAndSetPendingCount", 0, InternalEffect::Releases),
+    ("ForkJoinPool", "externalPush", 1, InternalEffect::Releases),
+    ("ForkJoinPool", "externalSubmit", 1, InternalEffect::Releases),
+    ("ForkJoinPool", "poolSubmit", 2, InternalEffect::Releases),
+    ("FutureTask", "get", 0, InternalEffect::Throws),
+    ("CompletableFuture", "get", 0, InternalEffect::Throws),
+    ("CompletableFuture", "getNow", 0, InternalEffect::Throws),
+    ("CompletableFuture", "join", 0, InternalEffect::Throws),
+    ("ForkJoinTask", "get", 0, InternalEffect::Throws),
+    ("ForkJoinTask", "join", 0, InternalEffect::Throws),
+    ("ForkJoinTask", "invoke", 0, InternalEffect::Throws),
 ];
 
-/// The sites, as the probes count on them.
+/// The sites, in the order that the probes expect.
 fn site_kinds() -> Vec<SiteKind> {
     let site = |write, access| SiteKind::Reached { write, access, what: Reached::NamedField };
     vec![site(false, Access::Update), site(true, Access::Update), site(false, Access::Volatile)]
 }
 
 impl<'a> MethodPass<'_, '_, 'a> {
-    /// A call by which threads are ordered; false if it is none.
+    /// Instruments a call that orders threads; false if it is none.
     pub(super) fn ordering(
         &mut self,
         instr: &Instr<'a>,
@@ -151,7 +151,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         let by_object = matches!(instr.opcode, op::INVOKEVIRTUAL | op::INVOKEINTERFACE);
         let find = |class: &str| order(class, &called.name);
         let found = if by_object { self.known_class(&called.class, find) } else { None };
-        let Some(Order { releases, after, operand }) = found else { return Ok(false) };
+        let Some(OrderingCall { releases, after, operand }) = found else { return Ok(false) };
         let Some(operands) = self.operands(instr, &called.descriptor) else { return Ok(false) };
         let site = self.sites(instr.pc, site_kinds());
         self.planned(instr.pc, site)?;
@@ -164,13 +164,13 @@ impl<'a> MethodPass<'_, '_, 'a> {
             false => Snippet::new(),
         };
         let (name, code, flag) = match after {
-            After::Nothing => ("", Snippet::new(), ""),
-            After::Observes => ("observe", Snippet::new(), ""),
-            After::Acquires => ("acquire", Snippet::new(), ""),
-            After::AcquiresIf => ("acquire", Snippet::new().op(op::DUP), "Z"),
+            AfterCall::Nothing => ("", Snippet::new(), ""),
+            AfterCall::Observes => ("observe", Snippet::new(), ""),
+            AfterCall::Acquires => ("acquire", Snippet::new(), ""),
+            AfterCall::AcquiresIf => ("acquire", Snippet::new().op(op::DUP), "Z"),
         };
         let last = match after {
-            After::Nothing => Snippet::new(),
+            AfterCall::Nothing => Snippet::new(),
             _ => {
                 let descriptor = format!("({flag}Ljava/lang/Object;I)V");
                 self.call_probe_of(PROBES, target(code), site, name, &descriptor)?
@@ -180,7 +180,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
         Ok(true)
     }
 
-    /// A method of the JDK by which threads are ordered, when it begins.
+    /// Instruments the beginning of a method of the JDK that orders threads.
     pub(in super::super) fn orders_inside(&mut self) -> Result<(), RewriteError> {
         let class = self.class.class.name().strip_prefix("java/util/concurrent/");
         let Some(class) = class.filter(|_| !self.method.is_static()) else { return Ok(()) };
@@ -192,11 +192,13 @@ impl<'a> MethodPass<'_, '_, 'a> {
         }
         let site = self.sites(0, site_kinds());
         let target = Snippet::new().load(untorn_bytecode::Kind::Reference, local);
-        let probe = if inside == Inside::Releases { "release" } else { "observe" };
+        let probe = if inside == InternalEffect::Releases { "release" } else { "observe" };
         let probed = self.call_probe_of(PROBES, target, site, probe, "(Ljava/lang/Object;I)V")?;
         let wrap = match inside {
-            Inside::Throws => Wrap { handler: probed, ..Wrap::default() },
-            Inside::Releases | Inside::Observes => Wrap { enter: probed, ..Wrap::default() },
+            InternalEffect::Throws => Wrap { handler: probed, ..Wrap::default() },
+            InternalEffect::Releases | InternalEffect::Observes => {
+                Wrap { enter: probed, ..Wrap::default() }
+            }
         };
         self.class.editor.method(self.index).wrap(wrap);
         self.edits += 1;
@@ -209,15 +211,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_give_look_or_take() {
+    fn calls_release_observe_or_acquire() {
         let of = |class: &str, name: &str| {
             order(&format!("java/util/concurrent/{class}"), name)
                 .map(|order| (order.releases, order.after))
         };
-        assert_eq!(of("CountDownLatch", "countDown"), Some((true, After::Nothing)));
-        assert_eq!(of("CyclicBarrier", "await"), Some((true, After::Observes)));
-        assert_eq!(of("Semaphore", "tryAcquire"), Some((false, After::AcquiresIf)));
-        assert_eq!(of("Future", "get"), Some((false, After::Observes)));
+        assert_eq!(of("CountDownLatch", "countDown"), Some((true, AfterCall::Nothing)));
+        assert_eq!(of("CyclicBarrier", "await"), Some((true, AfterCall::Observes)));
+        assert_eq!(of("Semaphore", "tryAcquire"), Some((false, AfterCall::AcquiresIf)));
+        assert_eq!(of("Future", "get"), Some((false, AfterCall::Observes)));
         assert_eq!(of("Future", "cancel"), None, "recorded inside");
         assert_eq!(order("java/util/Map", "get"), None);
     }

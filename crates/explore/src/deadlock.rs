@@ -59,14 +59,14 @@ impl WaitingThread {
 
 /// The end of a run that got stuck.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Stuck {
+pub struct DeadlockState {
     /// Every thread that is known to wait, in the order of ids.
     pub threads: Vec<WaitingThread>,
     /// Indices of threads each of which wants a lock that the next one holds, and the last one one of the first.
     pub cycle: Vec<usize>,
 }
 
-impl Stuck {
+impl DeadlockState {
     /// Reads a trace to its end. `None` if it cannot be read.
     pub fn read(trace: &Path) -> Option<Self> {
         let mut source = open(&Input::new(trace), &OpenOptions::default()).ok()?;
@@ -147,7 +147,7 @@ impl Watch {
         }
     }
 
-    fn finish(self) -> Stuck {
+    fn finish(self) -> DeadlockState {
         let waiting = |(thread, own): (ThreadId, Thread)| {
             let holds = own.holds.iter().filter(|(_, away)| !away).map(|(held, _)| *held);
             let (holds, inside) = (holds.collect(), own.open.last().copied());
@@ -155,7 +155,7 @@ impl Watch {
         };
         let threads: Vec<WaitingThread> = self.threads.into_iter().filter_map(waiting).collect();
         let cycle = cycle(&threads);
-        Stuck { threads, cycle }
+        DeadlockState { threads, cycle }
     }
 }
 
@@ -215,7 +215,7 @@ mod tests {
 
     use super::*;
 
-    fn stuck(events: &[(u32, Op)]) -> Stuck {
+    fn stuck(events: &[(u32, Op)]) -> DeadlockState {
         let mut watch = Watch::default();
         for (at, &(thread, op)) in (0..).zip(events) {
             let event = Event::new(ThreadId(thread), op, SiteId(0));

@@ -28,7 +28,7 @@ impl Instance {
 /// Where the other thread accesses two variables.
 struct Remote {
     /// In the order of time.
-    sites: [Place; 2],
+    sites: [SiteAccess; 2],
     /// The variable that the torn block accesses first comes first here, too.
     same_order: bool,
 }
@@ -40,14 +40,14 @@ const MAX_TRIED: usize = 1_000;
 const MAX_LOOKED_AT: usize = 100_000;
 
 /// A place, and whether it writes there: the halves of an update share one.
-type Place = (SiteId, bool);
+type SiteAccess = (SiteId, bool);
 
 /// The accesses of a run by place and variable, in order.
 #[derive(Debug)]
 pub(crate) struct Accesses<'r> {
     run: &'r Run,
-    by_place: FxHashMap<(Place, VarId), Vec<At>>,
-    by_site: FxHashMap<Place, Vec<At>>,
+    by_place: FxHashMap<(SiteAccess, VarId), Vec<At>>,
+    by_site: FxHashMap<SiteAccess, Vec<At>>,
     /// By thread, in order: where it waits on a monitor.
     waits: Vec<Vec<At>>,
 }
@@ -55,13 +55,13 @@ pub(crate) struct Accesses<'r> {
 impl<'r> Accesses<'r> {
     /// Of the places that the keys name; nothing else is kept.
     pub(crate) fn new<'k>(run: &'r Run, keys: impl Iterator<Item = &'k Key>) -> Self {
-        let mut by_site: FxHashMap<Place, Vec<At>> = FxHashMap::default();
+        let mut by_site: FxHashMap<SiteAccess, Vec<At>> = FxHashMap::default();
         for key in keys {
             for (place, writes) in key.places.iter().zip(key.shape.writes()) {
                 by_site.extend(run.site(place).map(|site| ((site, writes), Vec::new())));
             }
         }
-        let mut by_place: FxHashMap<(Place, VarId), Vec<At>> = FxHashMap::default();
+        let mut by_place: FxHashMap<(SiteAccess, VarId), Vec<At>> = FxHashMap::default();
         let mut waits = vec![Vec::new(); run.history.thread_count()];
         for at in run.history.all() {
             let event = run.history.event(at);
@@ -81,7 +81,7 @@ impl<'r> Accesses<'r> {
     /// The first instance of a target, if it happened in this run.
     pub(crate) fn find(&self, key: &Key) -> Option<Instance> {
         let places = key.places.iter().zip(key.shape.writes());
-        let sites: Option<Vec<Place>> =
+        let sites: Option<Vec<SiteAccess>> =
             places.map(|(place, writes)| Some((self.run.site(place)?, writes))).collect();
         let sites = sites?;
         let lasts = self.by_site.get(sites.last()?)?.iter().take(MAX_LOOKED_AT).copied();
@@ -97,7 +97,13 @@ impl<'r> Accesses<'r> {
         }
     }
 
-    fn ending_at(&self, key: &Key, first: Place, second: Place, last: At) -> Option<Instance> {
+    fn ending_at(
+        &self,
+        key: &Key,
+        first: SiteAccess,
+        second: SiteAccess,
+        last: At,
+    ) -> Option<Instance> {
         let history = &self.run.history;
         let thread = history.event(last).thread;
         let var = self.var(last);
@@ -112,7 +118,13 @@ impl<'r> Accesses<'r> {
     }
 
     /// The block accessed x and then y; of x the other thread came later, of y earlier.
-    fn crossing_at(&self, key: &Key, first: Place, remote: &Remote, last: At) -> Option<Instance> {
+    fn crossing_at(
+        &self,
+        key: &Key,
+        first: SiteAccess,
+        remote: &Remote,
+        last: At,
+    ) -> Option<Instance> {
         let history = &self.run.history;
         let thread = history.event(last).thread;
         let all = self.by_site.get(&first)?;
@@ -152,12 +164,12 @@ impl<'r> Accesses<'r> {
         VarId(self.run.history.event(at).op.target())
     }
 
-    fn before(&self, place: (Place, VarId), end: At) -> &[At] {
+    fn before(&self, place: (SiteAccess, VarId), end: At) -> &[At] {
         let all = self.by_place.get(&place).map_or(&[][..], Vec::as_slice);
         &all[..all.partition_point(|&at| at < end)]
     }
 
-    fn between(&self, place: (Place, VarId), start: At, end: At) -> &[At] {
+    fn between(&self, place: (SiteAccess, VarId), start: At, end: At) -> &[At] {
         let all = self.before(place, end);
         &all[all.partition_point(|&at| at <= start)..]
     }

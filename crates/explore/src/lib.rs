@@ -21,7 +21,7 @@ mod target;
 mod tracked_calls;
 
 pub use compositions::{ComposedCall, Composition, CompositionId, Compositions, ResultKind};
-pub use deadlock::{EventAt, HeldLock, Stuck, WaitingThread};
+pub use deadlock::{DeadlockState, EventAt, HeldLock, WaitingThread};
 pub use effects::Effect;
 pub use exploration::{
     Deadlock, Exploration, ExploreError, Finding, Only, Options, Outcome, Progress, Shard,

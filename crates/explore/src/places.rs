@@ -1,6 +1,6 @@
 //! Places of the program that mean the same in every run, and how plans name them.
 
-use untorn_schedule::{AccessKind, Place, Spot};
+use untorn_schedule::{AccessKind, CodePoint, PlanPoint};
 use untorn_trace::{CodePosition, Event, Op, SiteId, Tables};
 
 /// A place, as text that does not depend on the run: the instruction if the front end tells it,
@@ -18,7 +18,7 @@ pub(crate) fn key(tables: &Tables, site: SiteId) -> Option<String> {
 }
 
 /// The place of an event as a plan names it; `None` if a plan cannot.
-pub(crate) fn planned(tables: &Tables, event: &Event) -> Option<Place> {
+pub(crate) fn planned(tables: &Tables, event: &Event) -> Option<PlanPoint> {
     let kind = match event.op {
         Op::Read { .. } => AccessKind::Read,
         Op::Write { .. } => AccessKind::Write,
@@ -27,17 +27,17 @@ pub(crate) fn planned(tables: &Tables, event: &Event) -> Option<Place> {
         _ => return None,
     };
     let site = tables.sites.get(event.site)?;
-    let spot = match site.position {
-        CodePosition::Bytecode { descriptor, offset: Some(pc) } => Spot::MethodPc {
+    let code_point = match site.position {
+        CodePosition::Bytecode { descriptor, offset: Some(pc) } => CodePoint::MethodPc {
             class: site.class.to_owned(),
             method: site.method.to_owned(),
             descriptor: descriptor.to_owned(),
             pc,
         },
         CodePosition::Module { module, offset } => {
-            Spot::ModuleOffset { module: module.to_owned(), offset }
+            CodePoint::ModuleOffset { module: module.to_owned(), offset }
         }
         _ => return None,
     };
-    Some(Place { spot, kind: Some(kind) })
+    Some(PlanPoint { code_point, kind: Some(kind) })
 }

@@ -216,16 +216,16 @@ impl Run {
     fn one(&self, candidate: Candidate) -> Option<Suspect> {
         let shape = Shape::One(candidate.pattern);
         let (origin, block) = (candidate.origin, candidate.block);
-        let key = self.key(&candidate.spots, shape, origin, block, &[candidate.var])?;
-        let is_body = self.is_body(&candidate.spots, origin, block);
+        let key = self.key(&candidate.points, shape, origin, block, &[candidate.var])?;
+        let is_body = self.is_body(&candidate.points, origin, block);
         let (instances, goals) = (candidate.instances, candidate.goals);
         Some(Suspect { key, is_body, is_composed: false, instances, goals })
     }
 
     fn two(&self, pair: PairCandidate) -> Option<Suspect> {
         let shape = Shape::Two { writes: pair.writes, same_order: pair.same_order };
-        let key = self.key(&pair.spots, shape, pair.origin, pair.block, &pair.vars)?;
-        let is_body = self.is_body(&pair.spots, pair.origin, pair.block);
+        let key = self.key(&pair.points, shape, pair.origin, pair.block, &pair.vars)?;
+        let is_body = self.is_body(&pair.points, pair.origin, pair.block);
         let (instances, goals) = (pair.instances, pair.goals);
         Some(Suspect { key, is_body, is_composed: false, instances, goals })
     }
@@ -233,13 +233,13 @@ impl Run {
     /// What a candidate is called in every run; `None` if its places are not known.
     fn key(
         &self,
-        spots: &[ProgramPoint],
+        points: &[ProgramPoint],
         shape: Shape,
         origin: Origin,
         block: BlockId,
         vars: &[VarId],
     ) -> Option<Key> {
-        let place = |spot: &ProgramPoint| match spot {
+        let place = |point: &ProgramPoint| match point {
             ProgramPoint::Site(site) => places::key(&self.tables, *site),
             ProgramPoint::Unknown { .. } => None,
         };
@@ -247,7 +247,7 @@ impl Run {
             vars.iter().map(|&var| self.tables.member_name(var)).collect();
         fields.dedup();
         let roles: Vec<VarRole> = vars.iter().map(|&var| self.tables.var_facts(var).role).collect();
-        let is_library = |spot: &ProgramPoint| match spot {
+        let is_library = |point: &ProgramPoint| match point {
             ProgramPoint::Site(site) => {
                 self.tables.sites.get(*site).is_some_and(|site| site.facts.is_library)
             }
@@ -256,11 +256,11 @@ impl Run {
         Some(Key {
             method: self.method_of(self.history.block(block).label),
             facts: KeyFacts {
-                is_library: spots.iter().all(is_library),
+                is_library: points.iter().all(is_library),
                 is_sync_state: roles.contains(&VarRole::SyncState),
                 is_collection: roles.iter().any(|role| role.is_collection()),
             },
-            places: spots.iter().map(place).collect::<Option<_>>()?,
+            places: points.iter().map(place).collect::<Option<_>>()?,
             shape,
             origin,
             block: self.name_of(block).to_owned(),
@@ -270,16 +270,16 @@ impl Run {
 
     /// Whether the block of a candidate is nothing but the body of a thread or of a task, which nobody means to be
     /// atomic as a whole. One statement of it may still be: `count++`.
-    fn is_body(&self, spots: &[ProgramPoint], origin: Origin, block: BlockId) -> bool {
+    fn is_body(&self, points: &[ProgramPoint], origin: Origin, block: BlockId) -> bool {
         if origin == Origin::Declared || self.history.block(block).outer.is_some() {
             return false;
         }
-        let line = |spot: Option<&ProgramPoint>| match spot {
+        let line = |point: Option<&ProgramPoint>| match point {
             Some(ProgramPoint::Site(site)) => self.tables.site_text(*site),
             _ => String::new(),
         };
         let label = self.history.block(block).label;
-        self.tables.label_facts(label).is_entry && line(spots.first()) != line(spots.last())
+        self.tables.label_facts(label).is_entry && line(points.first()) != line(points.last())
     }
 
     /// The blocks around an event, the innermost first.

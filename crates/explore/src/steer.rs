@@ -8,7 +8,7 @@
 
 use rustc_hash::FxHashMap;
 use untorn_predict::{At, Goal, Plan as Order};
-use untorn_schedule::{Place, Plan, PlanStep, PlanThread};
+use untorn_schedule::{Plan, PlanPoint, PlanStep, PlanThread};
 use untorn_trace::{Access, Op, SiteId, ThreadId, VarRole};
 
 use crate::instance::Instance;
@@ -147,6 +147,6 @@ fn single(run: &Run, wanted: At) -> Option<PlanStep> {
     Some(step(event.thread, place, same.count() as u32))
 }
 
-fn step(thread: ThreadId, place: Place, occurrence: u32) -> PlanStep {
-    PlanStep { thread: PlanThread::Id(thread), place, occurrence }
+fn step(thread: ThreadId, place: PlanPoint, occurrence: u32) -> PlanStep {
+    PlanStep { thread: PlanThread::Id(thread), point: place, occurrence }
 }

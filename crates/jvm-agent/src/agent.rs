@@ -20,7 +20,7 @@ use untorn_jvm_protocol::jvm_selection::SELECT;
 use untorn_runtime::{
     Control, Input, Recorder, Settings, ThreadNames, current_processor, scheduler,
 };
-use untorn_schedule::{RunControl, Schedule, Wants};
+use untorn_schedule::{AnnouncedEvents, RunControl, Schedule};
 
 use crate::convert::Converter;
 use crate::host::JvmHost;
@@ -172,14 +172,14 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
     let jvmti = unsafe { Jvmti::new(vm) }?;
     // The events that the policy is asked about before they happen: none while a plan decides. In a replay they are
     // those of the recorded run, because threads may have been held there.
-    let (wants, places) = match &config.spec.control {
-        RunControl::Policy(policy) => (policy.wants(), Vec::new()),
-        RunControl::Marks { policy, marks } => (policy.wants(), marks.places()),
+    let (announced, points) = match &config.spec.control {
+        RunControl::Policy(policy) => (policy.announced_events(), Vec::new()),
+        RunControl::Marks { policy, marks } => (policy.announced_events(), marks.points()),
         RunControl::Plan { plan, .. } => {
-            (Wants::Nothing, plan.places().into_iter().cloned().collect())
+            (AnnouncedEvents::Nothing, plan.points().into_iter().cloned().collect())
         }
     };
-    let asked = PlanSites::new(places, wants == Wants::Everything);
+    let asked = PlanSites::new(points, announced == AnnouncedEvents::Everything);
     let rewriter = Arc::new(Rewriter::new(Scope::new(&config.scope), asked));
     let scheduler = scheduler(&config.spec, recorded_schedule(&config)?);
     let thread_names = Arc::new(ThreadNames::default());
@@ -196,7 +196,7 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
     let settings = Settings {
         progress: config.progress.clone(),
         replaying: config.replay.is_some(),
-        asks_policy: wants != Wants::Nothing,
+        asks_policy: announced != AnnouncedEvents::Nothing,
         processor: if config.pin { current_processor() } else { None },
         exit: end_process,
     };

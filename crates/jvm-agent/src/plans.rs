@@ -3,7 +3,7 @@
 use std::sync::{PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
-use untorn_schedule::{Access, AccessKind, Place, PlanSite, Spot};
+use untorn_schedule::{Access, AccessKind, CodePoint, PlanPoint, PlanSite};
 use untorn_trace::event as trace;
 
 use crate::sites::{CodeSite, MethodInfo, Reached, SiteInfo, SiteKind};
@@ -20,7 +20,7 @@ pub(crate) struct AskedSite {
 /// The points of a plan or the marks, and the sites that were found to match them.
 #[derive(Debug, Default)]
 pub struct PlanSites {
-    places: Vec<Place>,
+    points: Vec<PlanPoint>,
     /// Threads ask before every access and every acquisition.
     everything: bool,
     found: RwLock<FxHashMap<CodeSite, AskedSite>>,
@@ -29,18 +29,18 @@ pub struct PlanSites {
 }
 
 impl PlanSites {
-    pub fn new(places: Vec<Place>, everything: bool) -> Self {
-        Self { places, everything, ..Self::default() }
+    pub fn new(points: Vec<PlanPoint>, everything: bool) -> Self {
+        Self { points, everything, ..Self::default() }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty() && !self.everything
+        self.points.is_empty() && !self.everything
     }
 
     /// Determines whether threads ask at this site, and remembers it.
     pub(crate) fn find(&self, site: CodeSite, method: &MethodInfo, info: &SiteInfo) -> bool {
-        let named = self.places.iter().enumerate();
-        let named = named.filter(|(_, place)| is_at(place, method, info));
+        let named = self.points.iter().enumerate();
+        let named = named.filter(|(_, point)| is_at(point, method, info));
         let named: Vec<_> = named.map(|(index, _)| PlanSite(index as u32)).collect();
         let access = if self.everything { self.access(&info.what) } else { None };
         let any = !named.is_empty() || access.is_some();
@@ -84,31 +84,31 @@ impl PlanSites {
         let seen = |index: usize| {
             found.values().flat_map(|asked| &asked.named).any(|site| site.0 as usize == index)
         };
-        let places = self.places.iter().enumerate();
-        places.filter(|(index, _)| !seen(*index)).map(|(_, place)| place.to_string()).collect()
+        let points = self.points.iter().enumerate();
+        points.filter(|(index, _)| !seen(*index)).map(|(_, point)| point.to_string()).collect()
     }
 }
 
-fn is_at(place: &Place, method: &MethodInfo, info: &SiteInfo) -> bool {
+fn is_at(point: &PlanPoint, method: &MethodInfo, info: &SiteInfo) -> bool {
     let class_is = |class: &str| {
         let full = method.class.replace('/', ".");
         full == class || full.rsplit('.').next() == Some(class)
     };
-    let there = match &place.spot {
-        Spot::FileLine { file, line } => method.file == *file && info.line == *line,
-        Spot::MethodLine { class, method: name, line } => {
+    let there = match &point.code_point {
+        CodePoint::FileLine { file, line } => method.file == *file && info.line == *line,
+        CodePoint::MethodLine { class, method: name, line } => {
             class_is(class) && method.name == *name && info.line == *line
         }
-        Spot::MethodPc { class, method: name, descriptor, pc } => {
+        CodePoint::MethodPc { class, method: name, descriptor, pc } => {
             class_is(class)
                 && method.name == *name
                 && method.descriptor == *descriptor
                 && info.pc == *pc
         }
         // Native code has no position in a class.
-        Spot::ModuleOffset { .. } => false,
+        CodePoint::ModuleOffset { .. } => false,
     };
-    there && place.kind.is_none_or(|kind| is_of_kind(&info.what, kind))
+    there && point.kind.is_none_or(|kind| is_of_kind(&info.what, kind))
 }
 
 /// Threads ask once for both halves of an update, before its read.

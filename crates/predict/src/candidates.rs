@@ -71,14 +71,14 @@ impl ProgramPoint {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Candidate {
     /// The first and third of one block, the second of another thread.
-    pub spots: [ProgramPoint; 3],
+    pub points: [ProgramPoint; 3],
     pub pattern: Pattern,
     pub origin: Origin,
     /// The block of the first of its instances.
     pub block: BlockId,
     pub var: VarId,
     /// Whether the interrupted block made both of its accesses in this run. If not, see [`untaken_branch`]: then goals
-    /// lead to where its thread may take the other branch, and `spots` say what it would do there.
+    /// lead to where its thread may take the other branch, and `points` say what it would do there.
     pub is_seen: bool,
     /// How many triples of events match it, in whatever order they happened.
     pub instances: u64,

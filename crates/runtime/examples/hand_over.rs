@@ -1,5 +1,4 @@
-//! Measures what control costs: handing the token from one thread to another, and deciding who is
-//! next.
+//! Measures the cost of control: handing the token from one thread to another, and deciding which thread is next.
 //!
 //! `taskset -c 1 cargo run --release -p untorn-runtime --example hand_over` pins both threads to
 //! one core, which is how a front end should run them.
@@ -9,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use untorn_runtime::Tokens;
-use untorn_schedule::{LockKey, Mode, Next, Options, PolicyKind, Reason, Scheduler, ThreadId};
+use untorn_schedule::{Decision, LockKey, Mode, Options, PolicyKind, Reason, Scheduler, ThreadId};
 
 const ROUNDS: u32 = 100_000;
 
@@ -22,7 +21,7 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Two threads hand the token to and fro.
+/// Two threads hand the token back and forth.
 fn hand_over() -> u128 {
     let tokens = Arc::new(Tokens::new());
     let other = Arc::clone(&tokens);
@@ -50,7 +49,7 @@ fn decision(threads: u32) -> u128 {
     }
     let start = Instant::now();
     for _ in 0..ROUNDS {
-        if let Next::Run(turn) = scheduler.next(Reason::Budget, &|_: LockKey| None) {
+        if let Decision::Run(turn) = scheduler.next(Reason::Budget, &|_: LockKey| None) {
             scheduler.ran(turn.thread, 1);
         }
     }

@@ -1,11 +1,12 @@
-//! Memory of the runtime's own.
+//! The runtime's own memory.
 //!
-//! The program under test must not notice by its memory what the runtime does. The JVM, for one, sorts the methods
-//! of a class by the addresses of their names, and these come from the C library's `malloc`. The order shows: in
-//! `Class.getDeclaredMethods`, in the order in which the verifier loads classes, and so in the identities of
-//! objects. At fixed addresses the program by itself always asks for the same memory in the same order, but the
-//! runtime does not: it knows a schedule or none, its folder has another name each time. And in a native program
-//! `malloc` is ours to watch. So the library that is loaded into the program makes this its `#[global_allocator]`.
+//! The memory of the program under test must not depend on the runtime. The JVM, for example, sorts the methods of a
+//! class by the addresses of their names, and these come from the C library's `malloc`. The order is visible: in
+//! `Class.getDeclaredMethods`, in the order in which the verifier loads classes, and so in the identities of objects.
+//! Without address randomisation, the program by itself always requests the same memory in the same order, but the
+//! runtime does not: it may have a schedule or not, and its folder has another name each time. And in a native
+//! program the runtime observes `malloc`. So the library that is loaded into the program makes this its
+//! `#[global_allocator]`.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout};
@@ -68,7 +69,7 @@ mod tests {
 
     use super::*;
 
-    /// Pieces that lie over each other, are not aligned, not zeroed or not kept when they grow would show.
+    /// Detects pieces that overlap, are not aligned, not zeroed, or lose their content when they grow.
     #[test]
     fn threads_get_memory_that_nobody_else_has() {
         let allocator = Arc::new(Allocator::new());

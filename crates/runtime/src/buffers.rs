@@ -11,17 +11,17 @@ use untorn_schedule::{Step, ThreadId};
 
 use crate::sync::{Condition, Lock};
 
-/// What a probe leaves of an access or another event. The front end gives `object`, `value` and `index` their
-/// meaning; the runtime reads nothing of it.
+/// The record that a probe writes for an access or another event. The front end defines the meaning of `object`,
+/// `value` and `index`; the runtime does not read them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct Record {
-    /// Where in the code; from [`special::FIRST`] on, what native code recorded.
+    /// The site; from [`special::FIRST`] on, what native code recorded.
     pub site: u32,
     /// The identity of the object, 0 for none.
     pub object: u32,
     pub value: u64,
-    /// The index in an array or the like; of special records, the place in the code.
+    /// The index in an array or similar; of special records, the site.
     pub index: u32,
     /// Branches that the thread took since its previous record.
     pub branches: u32,
@@ -33,7 +33,7 @@ impl Record {
     pub const SIZE: usize = 24;
 }
 
-/// What native code records, in the place of a site.
+/// Kinds of records that native code writes, in place of a site.
 pub mod special {
     pub const FIRST: u32 = 0xffff_ff00;
     /// `value`: the thread's number.
@@ -45,37 +45,36 @@ pub mod special {
     pub const NOTIFY: u32 = FIRST + 4;
     pub const NOTIFY_ALL: u32 = FIRST + 5;
     pub const REQUEST: u32 = FIRST + 6;
-    /// `value`: the number of the thread that is given a permit, or that took it.
+    /// `value`: the number of the thread that gets a permit, or that took it.
     pub const UNPARK: u32 = FIRST + 7;
     pub const PARK: u32 = FIRST + 8;
-    /// The same, without a permit: time was over, or the thread was interrupted.
+    /// The same, without a permit: the time limit passed, or the thread was interrupted.
     pub const PARK_TIMEOUT: u32 = FIRST + 9;
     pub const INTERRUPT: u32 = FIRST + 10;
-    /// Branches that were not followed by an event before the thread lost the token.
+    /// Branches without an event after them before the thread lost the token.
     pub const BRANCHES: u32 = FIRST + 11;
-    /// The thread looked whether a descriptor is ready. No event, but a place in the schedule.
+    /// The thread checked whether a descriptor is ready. No event, but part of the schedule.
     pub const LOOK: u32 = FIRST + 12;
 }
 
-/// Records in a buffer: small enough for the cache of a core, large enough to make the way into native
-/// code rare.
+/// Records in a buffer: small enough for the cache of a core, large enough to make calls of native code rare.
 pub const CAPACITY: usize = 8 * 1024;
 
-/// Room for the records of a step that does not end with the buffer. The longest of the JVM is a copy of an array:
-/// 256 elements are read and written.
+/// Room for the records of a step that begins before the end of the buffer. The longest step of the JVM is a copy of
+/// an array: 256 elements are read and written.
 const SLACK: usize = 2 * 256 + 8;
 
 /// Buffers in all: 16 MiB, a tenth of a second of the fastest program.
 const BUFFERS: usize = 85;
 
-/// A buffer. Its memory is never given back, so that a late probe cannot write into foreign memory.
+/// A buffer. Its memory is never freed, so that a late probe cannot write into other memory.
 #[derive(Debug)]
 pub struct Buffer {
     /// The first of [`CAPACITY`] records, and some [`SLACK`].
     memory: NonNull<Record>,
     /// Records that are filled.
     pub filled: usize,
-    /// From which record on which thread ran.
+    /// For each thread change: the first record of the new thread.
     pub runs: Vec<(usize, ThreadId)>,
     /// Turns that ended while it was filled.
     pub turns: Vec<Step>,
@@ -91,12 +90,12 @@ impl Buffer {
         Self { memory, filled: 0, runs: Vec::new(), turns: Vec::new() }
     }
 
-    /// Where the first record goes. The address leaves Rust: probes write there.
+    /// The address of the first record. It leaves Rust: probes write there.
     pub fn start(&self) -> usize {
         self.memory.as_ptr().expose_provenance()
     }
 
-    /// Where it counts as full.
+    /// The address at which the buffer counts as full.
     pub fn end(&self) -> usize {
         self.start() + CAPACITY * Record::SIZE
     }
@@ -112,7 +111,7 @@ impl Buffer {
         unsafe { self.memory.add(index).write_volatile(record) };
     }
 
-    /// What was filled, by thread. To be asked only when the program writes elsewhere.
+    /// The records, by thread. Call it only when the program writes to another buffer.
     pub fn records(&self) -> impl Iterator<Item = (ThreadId, &[Record])> {
         let filled = self.filled.min(CAPACITY + SLACK);
         // SAFETY: all records are initialised, and the program has left this buffer.
@@ -137,7 +136,7 @@ struct State {
     free: Vec<Buffer>,
     made: usize,
     full: VecDeque<Buffer>,
-    /// No more will come.
+    /// No more buffers will come.
     closed: bool,
 }
 
@@ -156,7 +155,7 @@ impl Buffers {
             if let Some(buffer) = state.free.pop() {
                 return buffer;
             }
-            // A closed queue has no reader any more: better a new buffer than a program that hangs.
+            // A closed queue has no reader any more: a new buffer is better than a program that hangs.
             if state.made < BUFFERS || state.closed {
                 state.made += 1;
                 return Buffer::new();

@@ -1,8 +1,8 @@
-//! Who runs: the token, context switches, and everything that makes a controlled thread stop.
+//! Control of the threads: the token, context switches, and everything that makes a controlled thread stop.
 //!
-//! All state is behind one lock, [`Core`], which is taken only when the thread with the token enters the runtime,
-//! when a thread comes back from outside, and by the watchdog. The thread with the token alone moves the position
-//! in the buffer; whoever takes the token over finds it where the other left it.
+//! All state is protected by one lock, [`Core`], which is taken only when the thread with the token enters the
+//! runtime, when a thread returns from outside, and by the watchdog. Only the thread with the token moves the
+//! position in the buffer; the next thread with the token continues there.
 
 mod blocking;
 mod core;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use untorn_schedule::{Next, Reason, Scheduler, ThreadId, Wake};
+use untorn_schedule::{Decision, Reason, Scheduler, ThreadId, Wake};
 
 use crate::buffers::{CAPACITY, Record, special};
 use crate::host::{Host, Moment};
@@ -31,11 +31,11 @@ pub(crate) use self::outside::Pulse;
 pub use self::ready::AwaitedDescriptor;
 pub use self::threads::{ThreadNames, current_processor};
 
-/// Events that a thread gets beyond its budget while it must not be stopped.
+/// Events that a thread gets beyond its budget while it must not be preempted.
 const GRACE: u64 = 64;
 
 /// How long a thread waits for the token before it checks whether any thread can run at all. While no thread can, one
-/// may still come back from outside, or be woken by a thread that is not controlled.
+/// may still return from outside, or be woken by an uncontrolled thread.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 thread_local! {
@@ -43,31 +43,31 @@ thread_local! {
     static ME: Cell<Option<ThreadId>> = const { Cell::new(None) };
 }
 
-/// How a thread goes on after it gave the token away.
+/// How a thread continues after it gave up the token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Resumption {
     /// It has the token again.
     Turn(Wake),
-    /// Control has ended: it runs free, and must do for real what it asked for.
+    /// Control has ended: the thread runs uncontrolled, and must really execute what it asked for.
     Free,
 }
 
 /// What does not change during a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where the command line looks for how far the run is.
+    /// The file in which the command line finds the progress of the run.
     pub progress: PathBuf,
     /// A recorded schedule is repeated.
     pub replaying: bool,
-    /// Threads ask the policy before certain events, rather than a plan.
+    /// Threads ask the policy before certain events, and not a plan.
     pub asks_policy: bool,
     /// The processor that controlled threads share: switches are several times faster there.
     pub processor: Option<usize>,
-    /// Ends the process because of a deadlock. If it comes back, all threads run free.
+    /// Ends the process because of a deadlock. If it returns, all threads run uncontrolled.
     pub exit: fn(i32),
 }
 
-/// Controls the threads of a program. Every method that may let others run says so.
+/// Controls the threads of a program. The documentation of a method states if other threads may run inside of it.
 #[derive(Debug)]
 pub struct Control<H: Host> {
     host: H,
@@ -82,7 +82,7 @@ pub struct Control<H: Host> {
 
 /// The number of the current thread, if it is controlled.
 pub fn current_thread() -> Option<ThreadId> {
-    // The slot is gone while the thread is torn down; it is not controlled any more then.
+    // The slot does not exist while the thread is torn down; it is not controlled any more then.
     ME.try_with(Cell::get).unwrap_or(None)
 }
 
@@ -136,7 +136,7 @@ impl<H: Host> Control<H> {
         self.holder().or_else(|| self.come_back(env).then(current_thread).flatten())
     }
 
-    /// Tells the scheduler how many events the thread has left since it was last told.
+    /// Reports to the scheduler how many events the thread has recorded since the last report.
     fn account(&self, env: H::Env, core: &mut Core<H>, me: ThreadId) {
         let position = self.host.position(env);
         let events = (position.saturating_sub(core.counted) / Record::SIZE) as u64;
@@ -145,15 +145,15 @@ impl<H: Host> Control<H> {
         core.scheduler.ran(me, events);
     }
 
-    /// Where the program has to ask next: the end of the budget or of the buffer. Everything is accounted for.
+    /// Sets the limit: the end of the budget or of the buffer. All events must have been reported.
     fn set_window(&self, env: H::Env, core: &Core<H>) {
         let records = usize::try_from(core.left).unwrap_or(CAPACITY).min(CAPACITY);
         let limit = (core.counted + records * Record::SIZE).min(core.buffer.end());
         self.host.set_window(env, core.counted, limit);
     }
 
-    /// Sends a full buffer to the writer and goes on in an empty one. Everything is accounted for; the window must
-    /// be set afterwards.
+    /// Sends a full buffer to the writer and continues in an empty one. All events must have been reported; the
+    /// window must be set afterwards.
     fn next_buffer(&self, core: &mut Core<H>, me: ThreadId) {
         let mut full = std::mem::replace(&mut core.buffer, self.recorder.buffers.empty());
         full.filled = (core.counted - full.start()) / Record::SIZE;
@@ -210,8 +210,8 @@ impl<H: Host> Control<H> {
         }
     }
 
-    /// Gives the token to whoever is next and comes back with the next turn. What happened must have been told
-    /// to the scheduler.
+    /// Gives the token to the next thread and returns with the next turn. The scheduler must have been informed of
+    /// what happened.
     fn pass(
         &self,
         env: H::Env,
@@ -225,7 +225,7 @@ impl<H: Host> Control<H> {
         core.slots[me.index()].state = self.host.revoke(env, away);
         let next = self.decide(&mut core, why).filter(|&next| leaves || next != me);
         if leaves {
-            // As when it was recorded: the thread goes on without the token until its next event.
+            // As in the recorded run: the thread continues without the token until its next event.
             drop(core);
             next.inspect(|&next| self.tokens.give(next));
             return Resumption::Free;
@@ -239,24 +239,24 @@ impl<H: Host> Control<H> {
         self.wait_for_turn(env, me)
     }
 
-    /// Decides who is next, and wakes that thread, unless it is `taker`, who is about to look.
+    /// Decides which thread is next, and wakes it, unless it is `taker`, which is about to check by itself.
     fn hand_over(&self, core: &mut Core<H>, why: Reason, taker: Option<ThreadId>) {
         let next = self.decide(core, why).filter(|&next| taker != Some(next));
         next.inspect(|&next| self.tokens.give(next));
     }
 
-    /// Decides who is next. That thread still has to be woken.
+    /// Decides which thread is next. That thread still has to be woken.
     #[must_use]
     fn decide(&self, core: &mut Core<H>, why: Reason) -> Option<ThreadId> {
         core.deadlock = None;
         Self::wake_ready(core);
         match core.scheduler.next(why, &self.host) {
-            Next::Run(turn) => {
+            Decision::Run(turn) => {
                 core.granted = Some(turn);
                 return Some(turn.thread);
             }
-            Next::Deadlock(deadlock) => core.deadlock = Some(deadlock),
-            Next::Idle | Next::Finished => {}
+            Decision::Deadlock(deadlock) => core.deadlock = Some(deadlock),
+            Decision::Idle | Decision::Finished => {}
         }
         None
     }
@@ -288,8 +288,8 @@ impl<H: Host> Control<H> {
         }
     }
 
-    /// Nothing happened for a while. If no thread has the token, goes on without the threads that are outside. If no
-    /// thread can ever run, that is a deadlock.
+    /// Nothing happened for a while. If no thread has the token, continues without the threads that are outside. If
+    /// no thread can ever run, that is a deadlock.
     fn check_for_deadlock(&self, env: H::Env, checks: u32) {
         let mut core = self.core();
         if core.over || core.scheduler.current().is_some() || core.granted.is_some() {
@@ -307,7 +307,8 @@ impl<H: Host> Control<H> {
                 return;
             }
         }
-        // A schedule that is being repeated is not given up because a file or a socket is slower than it was.
+        // A schedule that is being replayed is not given up because a file or a socket is slower than in the recorded
+        // run.
         if !self.settings.replaying || checks >= 100 {
             core.scheduler.stop_waiting();
         }
@@ -335,7 +336,8 @@ impl<H: Host> Control<H> {
         turn.wake
     }
 
-    /// The program has branched many times without an event, as a spin loop does. Others may run before this returns.
+    /// The program has branched many times without an event, as a spin loop does. Other threads may run before this
+    /// returns.
     pub fn spinning(&self, env: H::Env) {
         let Some(me) = current_thread() else { return };
         let mut core = self.core();
@@ -351,9 +353,9 @@ impl<H: Host> Control<H> {
         self.pass(env, core, me, Reason::Yielded);
     }
 
-    /// The runtime itself has made a record. A probe checks the limit after each of its records; here nobody does,
-    /// so the end of the turn is noticed only at the next record. That matters in a replay only: the recorded turn may
-    /// have ended here, because a policy held the thread before its next event.
+    /// The runtime itself has written a record. A probe checks the limit after each of its records; the runtime does
+    /// not, so the end of the turn is noticed only at the next record. That matters in a replay only: the recorded
+    /// turn may have ended here, because a policy held the thread before its next event.
     fn end_if_due(&self, env: H::Env) {
         if !self.settings.replaying || self.holder().is_none() {
             return;

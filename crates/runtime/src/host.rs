@@ -1,18 +1,18 @@
-//! What the runtime needs of the front end that it runs in.
+//! What the runtime requires from a front end.
 
 use std::fmt::Debug;
 
 use untorn_schedule::{Blocker, Locks, ThreadId};
 
-/// Where the thread that has the token could be preempted.
+/// Why the thread that has the token could be preempted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moment {
-    /// Its turn is over. A host that protects a thread from a number of preemptions counts this one.
+    /// Its turn has ended. A host that protects a thread from a number of preemptions counts this one.
     TurnEnd,
-    /// Replay: the recorded turn is over.
+    /// Replay: the recorded turn has ended.
     RecordedTurnEnd,
-    /// Replay: the recorded turn is over, and the thread is inside the runtime. It may have been called there by code
-    /// that is not recorded.
+    /// Replay: the recorded turn has ended, and the thread is inside the runtime. Code that is not recorded may have
+    /// called it.
     RecordedTurnEndInside,
     /// The thread is about to wait for a descriptor without the token.
     Leaving,
@@ -23,11 +23,11 @@ pub enum Moment {
 pub struct WaitDescription {
     /// What it waits for: "the monitor of Account #7".
     pub on: String,
-    /// Where it stands, innermost first.
+    /// Its stack, innermost frame first.
     pub frames: Vec<String>,
 }
 
-/// A front end, as the runtime sees it: the JVM behind JNI, or a native program.
+/// A front end, as the runtime sees it: the JVM through JNI, or a native program.
 ///
 /// # Protocol
 ///
@@ -46,29 +46,29 @@ pub struct WaitDescription {
 /// [`Control::limit_reached`]: crate::Control::limit_reached
 /// [`Control::come_back`]: crate::Control::come_back
 pub trait Host: Locks + Send + Sync {
-    /// What is needed to reach the program from the current thread.
+    /// What is needed to access the program from the current thread.
     type Env: Copy;
-    /// What the host knows of a thread.
+    /// The host's data of a thread.
     type Thread: Send + Debug;
-    /// What of the probes' state belongs to a thread, and goes with it when it loses the token.
+    /// The part of the probes' state that belongs to a thread, and moves with it when it loses the token.
     type State: Copy + Default + Send + Debug;
     /// A lock that a thread is blocked on.
     type Lock: Send + Debug;
 
-    /// Where the next record goes.
+    /// The address of the next record.
     fn position(&self, env: Self::Env) -> usize;
 
-    /// Where the next record goes from now on, and where the program is to ask.
+    /// Sets the address of the next record, and the address at which the program calls the runtime.
     fn set_window(&self, env: Self::Env, position: usize, limit: usize);
 
-    /// The branches since the last record, which are now counted.
+    /// The branches since the last record; resets the counter.
     fn take_branches(&self, env: Self::Env) -> u32;
 
-    /// Whether the thread with the token may lose it now. A host says no where the thread may hold something that the
-    /// runtime does not know, such as the lock of a class initialiser: others could block on it unseen.
+    /// Whether the thread with the token may lose it now. A host returns false where the thread may hold something
+    /// that the runtime does not know, such as the lock of a class initialiser: others could block on it unseen.
     fn may_stop(&self, env: Self::Env, moment: Moment) -> bool;
 
-    /// Gives the token to the current thread, whose records count from now on. `away` threads are away.
+    /// Gives the token to the current thread, which is recorded from now on. `away` threads are away.
     fn grant(
         &self,
         env: Self::Env,
@@ -84,11 +84,11 @@ pub trait Host: Locks + Send + Sync {
     /// Waits until a thread that has ended for the runtime has ended for the program, too, and forgets it.
     fn bury(&self, env: Self::Env, id: ThreadId, thread: &mut Self::Thread);
 
-    /// Before a deadlock is believed: `wanted` may be free, although [`Locks::owner`] says that `holder` has it.
-    /// True if so; it has been put right then.
+    /// Before a deadlock is reported: `wanted` may be free, although [`Locks::owner`] returns `holder`. True if so;
+    /// the model has been corrected then.
     fn amend(&self, env: Self::Env, wanted: &Self::Lock, holder: &Self::Thread) -> bool;
 
-    /// What a thread of a deadlock waits for, in words.
+    /// What a thread of a deadlock waits for, as text.
     fn describe(
         &self,
         env: Self::Env,

@@ -1,15 +1,16 @@
-//! What the program read from standard input. It is kept in the trace, and a replay gets it from there.
+//! The bytes that the program read from standard input. They are stored in the trace, and a replay gets them from
+//! there.
 
 use std::collections::VecDeque;
 use std::path::Path;
 
 use crate::sync::Lock;
 
-/// How an answer is marked in the section.
+/// Tags of answers in the section.
 const READ: u8 = 0;
 const AVAILABLE: u8 = 1;
 
-/// What standard input answered: an answer is its mark, its number and, if something was read, so many bytes.
+/// An answer of standard input: its tag, its number and, if something was read, so many bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
     Bytes(Vec<u8>),
@@ -30,7 +31,7 @@ impl Answer {
         out.extend(bytes);
     }
 
-    /// The first answer and what is behind it; `None` at the end, and for what is none.
+    /// The first answer and the rest; `None` at the end, and for malformed input.
     fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (&mark, rest) = bytes.split_first()?;
         let (number, rest) = rest.split_first_chunk()?;
@@ -51,7 +52,7 @@ impl Answer {
 pub struct Input {
     /// Answers that are not written yet, encoded.
     answered: Lock<Vec<u8>>,
-    /// Answers of the run that is repeated.
+    /// Answers of the run that is replayed.
     known: Lock<VecDeque<Answer>>,
 }
 
@@ -61,22 +62,22 @@ impl Input {
         let bytes = earlier.map(std::fs::read).transpose()?.unwrap_or_default();
         let mut known = VecDeque::new();
         let mut rest = bytes.as_slice();
-        while let Some((answer, behind)) = Answer::decode(rest) {
+        while let Some((answer, remaining)) = Answer::decode(rest) {
             known.push_back(answer);
-            rest = behind;
+            rest = remaining;
         }
         Ok(Self { known: Lock::new(known), ..Self::default() })
     }
 
-    /// Whether the next question has been answered before.
+    /// Whether the next question has a recorded answer.
     pub fn is_known(&self) -> bool {
         !self.known.lock().is_empty()
     }
 
-    /// What was read, at most so much; `None` if that is not known.
+    /// The bytes that were read, at most so many; `None` if there is no recorded answer.
     pub fn read(&self, most: usize) -> Option<Answer> {
         let mut known = self.known.lock();
-        // A program that asks otherwise than it did gets what it reads all the same.
+        // A program that reads in another way than in the recorded run gets the same bytes.
         while matches!(known.front(), Some(Answer::Available(_))) {
             known.pop_front();
         }
@@ -100,7 +101,7 @@ impl Input {
         answer.encode(&mut self.answered.lock());
     }
 
-    /// What was answered since this was last asked.
+    /// The answers since the last call.
     pub fn take(&self) -> Vec<u8> {
         std::mem::take(&mut self.answered.lock())
     }
@@ -125,8 +126,8 @@ mod tests {
         assert!(rest.is_empty() && kept.take().is_empty());
         for cut in 0..bytes.len() {
             let mut rest = &bytes[..cut];
-            while let Some((_, behind)) = Answer::decode(rest) {
-                rest = behind;
+            while let Some((_, remaining)) = Answer::decode(rest) {
+                rest = remaining;
             }
         }
     }

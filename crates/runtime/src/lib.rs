@@ -1,10 +1,10 @@
-//! What happens inside of a program under test, in whatever language: control of its threads, and recording.
+//! The part that runs inside of a program under test, in any language: control of its threads, and recording.
 //!
-//! A front end (the JVM's agent; a native runtime) implements [`Host`], by which the runtime reaches the probes and
-//! the threads of the program, and [`Convert`], which makes events of what the probes recorded. In return
-//! [`Control`] decides who runs: it keeps the token, asks the scheduler (`untorn-schedule`), lets threads wait and
-//! leave, finds deadlocks, and ends the run. [`Recorder`] takes full buffers to the thread that writes the trace.
-//! [`Watchdog`] notices threads that block where no probe can tell.
+//! A front end (the JVM's agent; a native runtime) implements [`Host`], through which the runtime accesses the probes
+//! and the threads of the program, and [`Convert`], which turns records of probes into events. In return [`Control`]
+//! decides which thread runs: it keeps the token, asks the scheduler (`untorn-schedule`), lets threads wait and
+//! leave, finds deadlocks, and ends the run. [`Recorder`] passes full buffers to the thread that writes the trace.
+//! [`Watchdog`] detects threads that block where no probe can see it.
 //!
 //! # A front end, step by step
 //!
@@ -12,7 +12,7 @@
 //!    [`Convert`]; make the [`scheduler`] and the [`Control`]; start a thread that calls [`Watchdog::check`].
 //! 2. On the program's first thread: [`Control::begin`].
 //! 3. Around starting a thread: [`Control::fork`] before it, [`Control::started`] on the new thread before its own code,
-//!    [`Control::ended`] after it, [`Control::joined`] when somebody has waited for its end.
+//!    [`Control::ended`] after it, [`Control::joined`] when another thread has waited for its end.
 //! 4. At each event a probe writes a [`Record`]; see [`Host`] for how. Before an event at which a plan or a policy wants to
 //!    decide: [`Control::arrive`].
 //! 5. Where a thread would block: [`Control::present`] says whether the thread is controlled and gets it the token;
@@ -25,7 +25,7 @@
 //! # What it does not use
 //!
 //! Nothing here uses the locks of the standard library or of the C library (see [`sync`]), and the memory can be
-//! its own (see [`Allocator`]): both belong to the program under test. Threads are the front end's to start.
+//! separate (see [`Allocator`]): both belong to the program under test. The front end starts all threads.
 
 mod allocator;
 pub mod buffers;

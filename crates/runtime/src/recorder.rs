@@ -1,4 +1,4 @@
-//! Writing the trace: full buffers become events, and what is said of the run beside its events goes with them.
+//! Writes the trace: full buffers become events, followed by the metadata of the run.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -19,7 +19,7 @@ use crate::control::Interventions;
 use crate::input::Input;
 use crate::sync::{Condition, Lock};
 
-/// Makes events of records: what a front end does on the thread that writes the trace.
+/// Turns records into events, on the thread that writes the trace. A front end implements it.
 ///
 /// Protocol: [`Convert::convert`] for each run of records of one thread, in the order in which they happened; then
 /// [`Convert::finish`], once. The tables hold all names that the events written so far use; names that are written
@@ -29,11 +29,11 @@ pub trait Convert {
 
     fn convert(&mut self, thread: ThreadId, records: &[Record], out: &mut Writer<File>);
 
-    /// The run is over. Adds to the summary what the front end knows, and puts it into the metadata of the tables.
+    /// The run has ended. Adds the front end's part to the summary, and puts it into the metadata of the tables.
     fn finish(&mut self, summary: RecordingSummary);
 }
 
-/// How the run ended, from the scheduler's view.
+/// How the run ended, according to the scheduler.
 #[derive(Clone, Debug)]
 pub(crate) struct Ending {
     pub(crate) outcome: Outcome,
@@ -64,7 +64,7 @@ impl Ending {
     }
 }
 
-/// Takes buffers to the thread that writes them.
+/// Passes buffers to the thread that writes them.
 #[derive(Debug)]
 pub struct Recorder {
     pub(crate) buffers: Buffers,
@@ -72,7 +72,7 @@ pub struct Recorder {
     events: AtomicU64,
     report: Lock<Report>,
     changed: Condition,
-    /// One writes the file that tells the progress at a time.
+    /// Only one thread at a time writes the progress file.
     progress: Lock<()>,
 }
 
@@ -82,14 +82,14 @@ struct Report {
     notes: Vec<String>,
     deadlock: bool,
     ending: Option<Ending>,
-    /// The trace is whole.
+    /// The trace is complete.
     done: bool,
-    /// The thread that writes has come to its end.
+    /// The writing thread has ended.
     ended: bool,
 }
 
 impl Recorder {
-    /// The answers of standard input are kept in the trace.
+    /// The answers of standard input are stored in the trace.
     pub fn new(input: Arc<Input>) -> Self {
         Self {
             buffers: Buffers::default(),
@@ -104,10 +104,10 @@ impl Recorder {
     /// Writes the trace until [`Control::finish`](crate::Control::finish). The front end calls it once, on a thread
     /// of its own.
     pub fn write_all(&self, file: File, converter: impl Convert) {
-        // Dropped last, and also by a panic: nobody may wait for a writer that is gone.
+        // Dropped last, and also by a panic: no thread may wait for a writer that has ended.
         let _end = EndOfWriter(self);
         let mut writing = Writing { writer: Writer::new(file, Compression::None), converter };
-        // From its first moment on the file is a trace, whatever happens to the program.
+        // The file is a readable trace from the beginning, whatever happens to the program.
         let mut failed = false;
         if let Err(error) = writing.writer.flush(writing.converter.tables()) {
             self.fail(&error);
@@ -115,7 +115,7 @@ impl Recorder {
         }
         while let Some(buffer) = self.buffers.full() {
             if !failed && let Err(error) = writing.write(&buffer, &self.input.take()) {
-                // The program goes on; its trace ends here, and that is said.
+                // The program continues; its trace ends here, and the error is recorded.
                 self.fail(&error);
                 failed = true;
             }
@@ -156,7 +156,7 @@ impl Recorder {
         report.notes.push(words);
     }
 
-    /// No more buffers come: waits until the trace is written.
+    /// No more buffers will come: waits until the trace is written.
     pub(crate) fn close(&self, ending: Option<Ending>) {
         if let Some(ending) = ending {
             self.report.lock().ending = Some(ending);
@@ -181,10 +181,11 @@ impl Recorder {
         }
     }
 
-    /// Tells the command line how far the run is; nothing depends on whether that works.
+    /// Reports the progress of the run to the command line; a failure does not matter.
     pub fn write_progress(&self, path: &Path, threads: u32, switches: u64) {
         let Ok(text) = serde_json::to_vec(&self.progress(threads, switches)) else { return };
-        // Written aside and renamed, so that a reader never sees half of it; one at a time, for the same reason.
+        // Written to another file and renamed, so that a reader never sees half of it; one thread at a time, for the
+        // same reason.
         let _one = self.progress.lock();
         let aside = path.with_extension("new");
         let mut options = OpenOptions::new();

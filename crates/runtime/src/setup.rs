@@ -1,11 +1,11 @@
-//! What every run under control has in common.
+//! What all controlled runs have in common.
 
 use untorn_schedule::{Mode, Nanos, Options, RunControl, RunSpec, Schedule, Scheduler};
 
-/// When the program's clock starts, since 1970: the same moment in every run, or no two would be the same.
+/// The start of the program's clock, since 1970: the same in every run, so that runs can be equal.
 pub const START_MILLIS: u64 = 1_767_225_600_000; // 2026-01-01T00:00:00Z
 
-/// The scheduler of a run, or of the repetition of a recorded one.
+/// The scheduler of a run, or of the replay of a recorded one.
 pub fn scheduler(spec: &RunSpec, replay: Option<Schedule>) -> Scheduler {
     let options = Options {
         seed: spec.seed,

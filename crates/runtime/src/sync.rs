@@ -1,10 +1,11 @@
-//! Locks and waiting, on nothing but the futex call of Linux.
+//! Locks and waiting, using only the futex call of Linux.
 //!
-//! The runtime lives inside of somebody else's program. If that program is native, the functions of the C library
-//! by which threads wait are ours to control, so the runtime itself must not use them: neither directly nor through
-//! `std::sync::Mutex`, `Condvar` or `std::thread::park`. What is here makes system calls without the C library.
+//! The runtime lives inside of another program. If that program is native, the runtime controls the functions of the
+//! C library by which threads wait, so it must not use them itself: neither directly nor through `std::sync::Mutex`,
+//! `Condvar` or `std::thread::park`. This module makes system calls without the C library.
 //!
-//! A lock is not poisoned by a panic: a runtime that fails lets the program go, and must still be able to say so.
+//! A panic does not poison a lock: after an internal error the runtime releases the program, and must still be able
+//! to report it.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
@@ -15,18 +16,18 @@ use std::time::Duration;
 
 use rustix::thread::futex::{self, Flags, Timespec};
 
-/// Sleeps while the word has that value; no longer than `limit`. May come back without reason.
+/// Sleeps while the word has that value, but not longer than `limit`. May return spuriously.
 pub(crate) fn wait(word: &AtomicU32, value: u32, limit: Option<Duration>) {
     let limit = limit.map(|limit| Timespec {
-        // A limit beyond the end of the clock is none that anybody lives to see.
+        // A limit beyond the end of the clock is no limit.
         tv_sec: limit.as_secs().try_into().unwrap_or(i64::MAX),
         tv_nsec: limit.subsec_nanos().into(),
     });
-    // All that can happen is that it returns at once: the word has changed, a signal came, the time is over.
+    // It may return at once: the word has changed, a signal came, the limit has passed.
     let _ = futex::wait(word, Flags::PRIVATE, value, limit.as_ref());
 }
 
-/// Wakes at most so many of those who sleep because of the word.
+/// Wakes at most so many of the threads that sleep on the word.
 pub(crate) fn wake(word: &AtomicU32, count: u32) {
     // The kernel takes a signed number.
     let _ = futex::wake(word, Flags::PRIVATE, count.min(i32::MAX.cast_unsigned()));
@@ -34,7 +35,7 @@ pub(crate) fn wake(word: &AtomicU32, count: u32) {
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
-/// Taken, and somebody may sleep because of that.
+/// Taken, and another thread may sleep because of that.
 const AWAITED: u32 = 2;
 
 /// Mutual exclusion.
@@ -56,7 +57,8 @@ impl<T> Lock<T> {
 
     pub fn lock(&self) -> Guard<'_, T> {
         if !self.take() {
-            // Whoever has slept once does not know whether others still do, so it takes the lock as awaited.
+            // A thread that has slept once does not know whether others still sleep, so it takes the lock as
+            // contended.
             while self.state.swap(AWAITED, Ordering::Acquire) != FREE {
                 wait(&self.state, AWAITED, None);
             }
@@ -66,7 +68,7 @@ impl<T> Lock<T> {
 
     /// The same without waiting.
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
-        // Made only if it is ours: a guard that is dropped frees the lock.
+        // Created only if the lock was acquired: a guard that is dropped releases the lock.
         self.take().then(|| Guard { lock: self })
     }
 
@@ -116,7 +118,7 @@ impl<T> Drop for Guard<'_, T> {
     }
 }
 
-/// Waiting until what a [`Lock`] guards has changed.
+/// Waits until the data that a [`Lock`] guards has changed.
 #[derive(Debug, Default)]
 pub struct Condition {
     /// Counts changes.
@@ -128,11 +130,11 @@ impl Condition {
         Self { changes: AtomicU32::new(0) }
     }
 
-    /// Frees the lock, waits for a [`Condition::notify_all`] after that, and takes the lock again. May come back
-    /// without reason.
+    /// Releases the lock, waits for a later [`Condition::notify_all`], and takes the lock again. May return
+    /// spuriously.
     pub fn wait<'a, T>(&self, guard: Guard<'a, T>) -> Guard<'a, T> {
         let lock = guard.lock;
-        // Read under the lock: a change that the caller has not seen makes the number another one.
+        // Read under the lock: the number changes with every change that the caller has not seen.
         let seen = self.changes.load(Ordering::Relaxed);
         drop(guard);
         wait(&self.changes, seen, None);
@@ -160,7 +162,7 @@ mod tests {
         let lock = Lock::new(1);
         let guard = lock.lock();
         assert!(lock.try_lock().is_none());
-        assert!(lock.try_lock().is_none(), "an attempt in vain does not free it");
+        assert!(lock.try_lock().is_none(), "a failed attempt does not release it");
         drop(guard);
         *lock.try_lock().expect("it is free") += 1;
         assert_eq!(*lock.lock(), 2);
@@ -178,7 +180,7 @@ mod tests {
         assert_eq!(*lock.lock(), 7);
     }
 
-    /// The sum comes out wrong if two threads ever are inside at once, and the test hangs if a wake-up is lost.
+    /// The sum is wrong if two threads ever are inside at once, and the test hangs if a wake-up is lost.
     #[test]
     fn many_threads_are_never_inside_at_once() {
         const THREADS: u64 = 8;
@@ -195,7 +197,7 @@ mod tests {
                         assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0);
                         sums.0 += 1;
                         if (round + number) % 64 == 0 {
-                            // Whoever comes now must sleep.
+                            // A thread that comes now must sleep.
                             thread::yield_now();
                         }
                         sums.1 += sums.0;
@@ -204,12 +206,12 @@ mod tests {
                 })
             })
             .collect();
-        workers.into_iter().for_each(|worker| worker.join().expect("nobody else was inside"));
+        workers.into_iter().for_each(|worker| worker.join().expect("no other thread was inside"));
         let count = THREADS * ROUNDS;
         assert_eq!(*lock.lock(), (count, count * (count + 1) / 2));
     }
 
-    /// One place for a number: it hangs if a change between looking and sleeping is missed.
+    /// A buffer for one number: the test hangs if a change between checking and sleeping is missed.
     #[test]
     fn no_change_is_missed() {
         const ROUNDS: u32 = 20_000;

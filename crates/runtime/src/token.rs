@@ -1,11 +1,11 @@
-//! The blocking half: threads wait here until the token is theirs.
+//! The blocking half: threads wait here until they get the token.
 //!
-//! [`Scheduler`](untorn_schedule::Scheduler) says who is next; whoever asked it calls [`Tokens::give`] for
-//! that thread and then [`Tokens::wait_for_turn`] for itself. The token may be given before the
-//! thread has come to wait, and by anybody: a thread that ends gives it away and does not wait.
+//! [`Scheduler`](untorn_schedule::Scheduler) decides which thread is next. The thread that asked it calls
+//! [`Tokens::give`] for that thread and then [`Tokens::wait_for_turn`] for itself. The token may be given before the
+//! thread waits for it, and by any thread: a thread that ends gives it away and does not wait.
 //!
-//! A thread sleeps by one futex call on the state of its place, which may be used by threads that Rust did not
-//! start. Waking without reason is allowed there, so the state alone decides. Measured by `examples/hand_over.rs`.
+//! A thread sleeps by one futex call on the state of its slot, which also works for threads that Rust did not start.
+//! Spurious wake-ups are allowed, so only the state decides. Measured by `examples/hand_over.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,7 +15,7 @@ use untorn_trace::ids::ThreadId;
 
 use crate::sync::{Lock, wait, wake};
 
-/// Control has ended: everybody runs free.
+/// Control has ended: all threads run uncontrolled.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Released;
 
@@ -33,7 +33,7 @@ const ABSENT: u32 = 0;
 const GIVEN: u32 = 1;
 /// The token is not here, and the thread sleeps because of that, or is about to.
 const AWAITED: u32 = 2;
-/// Nobody waits any more. This state is final.
+/// No thread waits any more. This state is final.
 const RELEASED: u32 = 3;
 
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// Changes the state, unless it is final, and wakes who waits for the change.
+    /// Changes the state, unless it is final, and wakes the threads that wait for the change.
     fn change(&self, to: u32) {
         let change = |state| (state != RELEASED).then_some(to);
         let before = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, change);
@@ -68,7 +68,7 @@ impl Slot {
             return taken.map(|()| WaitResult::Turn);
         }
         loop {
-            // If it fails, the token has come meanwhile, or another round announced it before.
+            // If it fails, the token has come meanwhile, or an earlier round announced it.
             let order = Ordering::AcqRel;
             let _ = self.state.compare_exchange(ABSENT, AWAITED, order, Ordering::Acquire);
             match until.map(|until| until.saturating_duration_since(Instant::now())) {
@@ -85,7 +85,7 @@ impl Slot {
         let order = Ordering::AcqRel;
         match self.state.compare_exchange(AWAITED, ABSENT, order, Ordering::Acquire) {
             Ok(_) => Ok(WaitResult::TimedOut),
-            // The token came in the last moment.
+            // The token came at the last moment.
             Err(_) => match self.take() {
                 Some(taken) => taken.map(|()| WaitResult::Turn),
                 None => Ok(WaitResult::TimedOut),
@@ -94,7 +94,7 @@ impl Slot {
     }
 }
 
-/// A place to wait for each thread.
+/// A slot to wait in for each thread.
 #[derive(Debug, Default)]
 pub struct Tokens {
     slots: Lock<Slots>,
@@ -123,7 +123,7 @@ impl Tokens {
         thread: ThreadId,
         limit: Duration,
     ) -> Result<WaitResult, Released> {
-        // A limit beyond the end of the clock is none.
+        // A limit beyond the end of the clock is no limit.
         self.slot(thread).wait(Instant::now().checked_add(limit))
     }
 
@@ -132,7 +132,7 @@ impl Tokens {
         self.slot(thread).change(GIVEN);
     }
 
-    /// Lets everybody run, now and for ever.
+    /// Lets all threads run uncontrolled, now and for ever.
     pub fn release_all(&self) {
         let mut slots = self.slots.lock();
         slots.released = true;
@@ -145,7 +145,7 @@ impl Tokens {
         self.slots.lock().released
     }
 
-    /// The slot of the thread; whoever comes first, waiter or giver, makes it.
+    /// The slot of the thread; the first to come, waiter or giver, creates it.
     fn slot(&self, thread: ThreadId) -> Arc<Slot> {
         let mut slots = self.slots.lock();
         let initial = if slots.released { RELEASED } else { ABSENT };

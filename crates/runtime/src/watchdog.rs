@@ -1,9 +1,9 @@
-//! Looks from outside: is the program still moving?
+//! Watches from outside whether the program makes progress.
 //!
-//! The token is to be taken from a thread that is blocked in the operating system where no probe can tell: reading
-//! from a socket, waiting for a process. A thread that merely computes keeps the token, also when it has to wait
-//! for a processor; so does one that waits inside of the language's own runtime, for a garbage collection, which
-//! looks alike from here except that it sleeps on a futex.
+//! The token is taken from a thread that is blocked in the operating system where no probe can see it: reading from a
+//! socket, waiting for a process. A thread that computes keeps the token, also when it has to wait for a processor.
+//! So does one that waits inside of the language's own runtime, for example for a garbage collection. From here that
+//! looks the same, except that it sleeps on a futex.
 
 use std::time::{Duration, Instant};
 
@@ -12,9 +12,9 @@ use untorn_schedule::ThreadId;
 use crate::control::{Control, Pulse};
 use crate::host::Host;
 
-/// How often the command line hears of the run.
+/// How often the progress is reported to the command line.
 const REPORT: Duration = Duration::from_millis(200);
-/// A thread that sleeps on a futex that many times longer than our patience is given up, too.
+/// A thread that sleeps on a futex for that many times the patience loses the token, too.
 const LAST_RESORT: u32 = 5;
 
 /// The front end has a thread that calls [`Watchdog::check`] every [`Watchdog::TICK`].
@@ -29,13 +29,13 @@ impl Watchdog {
     /// How often to check.
     pub const TICK: Duration = Duration::from_millis(20);
 
-    /// A thread may be blocked for so long before the token is to be taken from it.
+    /// How long a thread may be blocked before the token is taken from it.
     pub fn new(patience: Duration) -> Self {
         Self { patience, last: None, reported: Instant::now() }
     }
 
-    /// Tells the command line how far the run is, and gives the thread from which the token should be taken now
-    /// ([`Control::steal`]). While the program `stands_still` as a whole, nobody is to blame.
+    /// Reports the progress of the run to the command line, and returns the thread from which the token should be
+    /// taken now ([`Control::steal`]). While the program `stands_still` as a whole, it returns none.
     pub fn check<H: Host>(&mut self, control: &Control<H>, stands_still: bool) -> Option<ThreadId> {
         if self.reported.elapsed() >= REPORT {
             control.report();
@@ -77,13 +77,13 @@ impl Sighting {
         Self { pulse, since: Instant::now(), awake: awake(pulse.tid) }
     }
 
-    /// How long it has slept since. The time in which it ran, or would have if it had been given a processor, does
-    /// not count: on a busy machine a thread that loads classes needs longer than our patience, and whoever looks
-    /// may find it in the middle of reading a file.
+    /// How long it has slept since. The time in which it ran, or would have run with a free processor, does not
+    /// count: on a busy machine a thread that loads classes needs longer than the patience, and may be observed in
+    /// the middle of reading a file.
     fn slept(&self) -> Duration {
         let awake = match (self.awake, awake(self.pulse.tid)) {
             (Some(before), Some(now)) => now.saturating_sub(before),
-            // A kernel that does not tell: all of it may have been sleep.
+            // A kernel without this information: all of it may have been sleep.
             _ => Duration::ZERO,
         };
         self.since.elapsed().saturating_sub(awake)
@@ -98,8 +98,8 @@ fn awake(tid: i32) -> Option<Duration> {
     Some(Duration::from_nanos(ran.saturating_add(queued)))
 }
 
-/// Whether the thread sleeps in a system call. Waiting on a futex is what threads inside of the language's own
-/// runtime do, too, and counts only as a last resort.
+/// Whether the thread sleeps in a system call. Threads inside of the language's own runtime also wait on a futex, so
+/// that counts only as a last resort.
 fn is_blocked(tid: i32, last_resort: bool) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")) else {
         return false;

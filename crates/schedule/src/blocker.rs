@@ -1,10 +1,10 @@
-//! What a thread can wait for.
+//! The reasons for which a thread can be blocked.
 
 use std::fmt;
 
 use untorn_trace::ids::ThreadId;
 
-/// A lock, as the front end knows it. The scheduler only compares keys.
+/// A lock, identified by the front end. The scheduler only compares keys.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LockKey(pub u64);
 
@@ -23,7 +23,7 @@ impl Nanos {
     }
 }
 
-/// Who owns which lock now. The front end's table of locks implements it.
+/// The owners of locks. The front end's table of locks implements it.
 pub trait Locks {
     /// The owner, or `None` if the lock is free. An owner that the scheduler does not control may
     /// be given any id that [`Scheduler::spawn`](crate::Scheduler::spawn) has not handed out.
@@ -36,12 +36,12 @@ impl<F: Fn(LockKey) -> Option<ThreadId>> Locks for F {
     }
 }
 
-/// Why a thread cannot go on.
+/// Why a thread cannot continue.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Blocker {
-    /// It wants the lock. It can run when the lock is free, or its own.
+    /// It requests the lock. It can run when the lock is free, or its own.
     Lock(LockKey),
-    /// It waits to be notified, having released the lock. Once woken it wants the lock again.
+    /// It waits to be notified, having released the lock. Once woken it requests the lock again.
     Wait {
         lock: LockKey,
         deadline: Option<Nanos>,
@@ -58,12 +58,12 @@ pub enum Blocker {
         thread: ThreadId,
         deadline: Option<Nanos>,
     },
-    /// Blocked, or just running, outside our sight (I/O, foreign lock).
+    /// Blocked, or running, outside of the control of the scheduler (I/O, foreign lock).
     Outside,
 }
 
 impl Blocker {
-    /// When it gives up waiting by itself.
+    /// The deadline after which it stops waiting.
     pub const fn deadline(self) -> Option<Nanos> {
         match self {
             Self::Sleep { deadline } => Some(deadline),

@@ -1,20 +1,20 @@
-//! Marks: places of the code at which a policy is asked before a thread goes on.
+//! Marks: code positions at which a policy is asked before a thread continues.
 //!
-//! As text, one a line, in the words of a plan: `hold @ PLACE [kind]` or `watch @ PLACE [kind]`.
+//! As text, one per line, in the syntax of a plan: `hold @ PLACE [kind]` or `watch @ PLACE [kind]`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::{Place, Plan, PlanError, PlanStep, PlanThread};
+use crate::{Plan, PlanError, PlanPoint, PlanStep, PlanThread};
 
-/// What a policy does with a thread at a mark.
+/// The effect of a mark.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Role {
-    /// May hold it.
+    /// The policy may hold the thread.
     Hold,
-    /// Lets it pass, and notes that it came by.
+    /// The policy lets the thread pass, and records that it passed.
     Watch,
 }
 
@@ -27,10 +27,10 @@ impl Role {
     }
 }
 
-/// Marked places; an event is told to the policy by the positions of its marks.
+/// Marked points. An event is announced to the policy with the indices of its marks.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Marks {
-    pub marks: Vec<(Role, Place)>,
+    pub marks: Vec<(Role, PlanPoint)>,
 }
 
 impl Marks {
@@ -38,22 +38,22 @@ impl Marks {
         self.marks.iter().map(|(role, _)| *role).collect()
     }
 
-    pub fn places(&self) -> Vec<Place> {
-        self.marks.iter().map(|(_, place)| place.clone()).collect()
+    pub fn points(&self) -> Vec<PlanPoint> {
+        self.marks.iter().map(|(_, point)| point.clone()).collect()
     }
 }
 
 impl fmt::Display for Marks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.marks.iter().try_for_each(|(role, place)| {
+        self.marks.iter().try_for_each(|(role, point)| {
             let thread = PlanThread::Name(role.word().to_owned());
-            let step = PlanStep { thread, place: place.clone(), occurrence: 1 };
+            let step = PlanStep { thread, point: point.clone(), occurrence: 1 };
             writeln!(f, "{step}")
         })
     }
 }
 
-/// Why a text is no list of marks.
+/// Why a text is not a list of marks.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum MarksError {
     #[error(transparent)]
@@ -68,8 +68,8 @@ impl FromStr for Marks {
     fn from_str(text: &str) -> Result<Self, MarksError> {
         let plan: Plan = text.parse()?;
         let mark = |step: PlanStep| match &step.thread {
-            PlanThread::Name(name) if name == "hold" => Ok((Role::Hold, step.place)),
-            PlanThread::Name(name) if name == "watch" => Ok((Role::Watch, step.place)),
+            PlanThread::Name(name) if name == "hold" => Ok((Role::Hold, step.point)),
+            PlanThread::Name(name) if name == "watch" => Ok((Role::Watch, step.point)),
             _ => Err(MarksError::Role(step.to_string())),
         };
         Ok(Self { marks: plan.steps.into_iter().map(mark).collect::<Result<_, _>>()? })

@@ -6,21 +6,20 @@ use untorn_trace::ids::ThreadId;
 
 use crate::Blocker;
 
-/// What became of the run so far.
+/// The state of the run so far.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Outcome {
     /// Events executed and turns ended.
     pub events: u64,
     pub turns: u64,
-    /// Steps of the schedule or the plan that were followed, of how many. Both 0 under a policy.
+    /// Steps of the schedule or the plan that were followed, and their total. Both 0 under a policy.
     pub followed: usize,
     pub of: usize,
-    /// Replay: where the run first differed from the schedule. The schedule counts no longer from
-    /// there.
+    /// Replay: where the run first differed from the schedule. From there on the schedule is ignored.
     pub divergence: Option<Divergence>,
     /// Plan: where and why it was given up.
     pub release: Option<PlanRelease>,
-    /// The first circle of threads that wait for each other's locks, even if others still run.
+    /// The first cycle of threads that wait for each other's locks, even if others still run.
     pub lock_cycle: Option<Vec<ThreadId>>,
 }
 
@@ -69,7 +68,7 @@ impl fmt::Display for PlanRelease {
 /// Why a plan could not be followed.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum PlanFailure {
-    /// No thread of the step's name was ever started, and nobody is left to start it.
+    /// No thread of the step's name was ever started, and no thread is left that could start it.
     NoSuchThread,
     ThreadEnded {
         thread: ThreadId,
@@ -78,18 +77,18 @@ pub enum PlanFailure {
     Passed {
         thread: ThreadId,
     },
-    /// The thread is blocked, and whoever could help is held or blocked.
+    /// The thread is blocked, and every thread that could release it is held or blocked.
     Blocked {
         thread: ThreadId,
         on: Blocker,
         holder: Option<ThreadId>,
     },
-    /// Threads run, but for too long nothing came of it.
+    /// Threads run, but made no progress towards the next step for too long.
     NoProgress {
         events: u64,
         turns: u64,
     },
-    /// The thread did not come back from outside in time.
+    /// The thread did not return from outside in time.
     StayedOutside {
         thread: ThreadId,
     },

@@ -6,11 +6,11 @@
 //!   the thread with that id.
 //! * `PLACE` is `File.java:12`, `pkg.Class.method:12`, `pkg.Class.method(DESC)@pc` or
 //!   `libserver.so+0x1f3a`. What stands before the colon, the descriptor or the offset is in quotes if it has spaces, quotes, colons or
-//!   parentheses. A file is told from a method by a `/` in it or by its ending: one of those of
+//!   parentheses. A file is recognised by a `/` in it or by its ending: one of those of
 //!   Java, Kotlin, Scala, Groovy, Clojure, C, C++, Rust.
-//! * `#N` is the N-th time that this thread comes to this place; 1 if it is missing.
+//! * `#N` is the N-th time that this thread reaches this place; 1 if it is missing.
 //!
-//! Lines that are empty or start with `//` or `;` do not count.
+//! Empty lines and lines that start with `//` or `;` are ignored.
 
 pub(crate) mod follow;
 mod parse;
@@ -22,7 +22,7 @@ use untorn_trace::ids::ThreadId;
 
 pub use parse::PlanError;
 
-/// What a planned event does; `None` in a [`Place`] stands for any.
+/// The kind of a planned event; `None` in a [`PlanPoint`] stands for any.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum AccessKind {
     Read,
@@ -44,9 +44,9 @@ impl AccessKind {
     }
 }
 
-/// Where in the code.
+/// A position in the code.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Spot {
+pub enum CodePoint {
     /// `File.java:12`
     FileLine { file: String, line: u32 },
     /// `pkg.Class.method:12`
@@ -58,14 +58,14 @@ pub enum Spot {
     ModuleOffset { module: String, offset: u64 },
 }
 
-/// Where in the code, and what happens there.
+/// A position in the code, and the kind of the event.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Place {
-    pub spot: Spot,
+pub struct PlanPoint {
+    pub code_point: CodePoint,
     pub kind: Option<AccessKind>,
 }
 
-/// Which thread.
+/// The thread of a step.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum PlanThread {
     Id(ThreadId),
@@ -76,8 +76,8 @@ pub enum PlanThread {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct PlanStep {
     pub thread: PlanThread,
-    pub place: Place,
-    /// The how manieth time this thread comes to this place, from 1.
+    pub point: PlanPoint,
+    /// Which arrival of this thread at this point, counted from 1.
     pub occurrence: u32,
 }
 
@@ -86,11 +86,11 @@ pub struct Plan {
     pub steps: Vec<PlanStep>,
 }
 
-/// A place of the plan: the position in [`Plan::places`].
+/// A point of the plan: its index in [`Plan::points`].
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PlanSite(pub u32);
 
-/// What a thread that is about to execute a planned event does.
+/// The answer to a thread that is about to execute a planned event.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum AtSite {
     /// Execute it; with `stop_after`, ask for the next turn right after it, giving `Reason::Plan`
@@ -101,18 +101,18 @@ pub enum AtSite {
 }
 
 impl Plan {
-    /// The distinct places, in the order of their first step. The front end finds them in the code.
-    pub fn places(&self) -> Vec<&Place> {
-        let mut places = Vec::new();
+    /// The distinct points, in the order of their first step. The front end finds them in the code.
+    pub fn points(&self) -> Vec<&PlanPoint> {
+        let mut points = Vec::new();
         for (step, site) in self.steps.iter().zip(self.sites()) {
-            if site.0 as usize == places.len() {
-                places.push(&step.place);
+            if site.0 as usize == points.len() {
+                points.push(&step.point);
             }
         }
-        places
+        points
     }
 
-    /// For each step, which of the [`Plan::places`] it names.
+    /// For each step, which of the [`Plan::points`] it names.
     pub fn sites(&self) -> Vec<PlanSite> {
         // Only looked up, never iterated: the order of a hash map does not matter.
         let mut known = HashMap::new();
@@ -120,7 +120,7 @@ impl Plan {
             let new = PlanSite(known.len() as u32);
             *known.entry(step).or_insert(new)
         };
-        self.steps.iter().map(|step| site(&step.place)).collect()
+        self.steps.iter().map(|step| site(&step.point)).collect()
     }
 }
 
@@ -132,7 +132,7 @@ impl fmt::Display for Plan {
 
 impl fmt::Display for PlanStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} @ {}", self.thread, self.place)?;
+        write!(f, "{} @ {}", self.thread, self.point)?;
         if self.occurrence == 1 { Ok(()) } else { write!(f, " #{}", self.occurrence) }
     }
 }
@@ -147,18 +147,18 @@ impl fmt::Display for PlanThread {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for PlanPoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.spot {
-            Spot::FileLine { file, line } => write!(f, "{}:{line}", parse::quote_place(file)),
-            Spot::MethodLine { class, method, line } => {
+        match &self.code_point {
+            CodePoint::FileLine { file, line } => write!(f, "{}:{line}", parse::quote_place(file)),
+            CodePoint::MethodLine { class, method, line } => {
                 write!(f, "{}:{line}", parse::quote_place(&format!("{class}.{method}")))
             }
-            Spot::MethodPc { class, method, descriptor, pc } => {
+            CodePoint::MethodPc { class, method, descriptor, pc } => {
                 let name = format!("{class}.{method}");
                 write!(f, "{}{descriptor}@{pc}", parse::quote_place(&name))
             }
-            Spot::ModuleOffset { module, offset } => {
+            CodePoint::ModuleOffset { module, offset } => {
                 write!(f, "{}+{offset:#x}", parse::quote_place(module))
             }
         }?;

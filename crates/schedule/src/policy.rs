@@ -1,8 +1,8 @@
-//! Who runs next when nothing else decides, and for how long.
+//! Policies: which thread runs next when no schedule or plan decides, and for how long.
 
 mod adversarial;
 mod atomfuzzer;
-mod held;
+mod holds;
 mod pct;
 mod pos;
 mod random;
@@ -24,7 +24,7 @@ pub use random::Random;
 pub use run_to_block::RunToBlock;
 pub(crate) use run_to_block::next_in_round;
 
-/// What a policy knows when it chooses.
+/// The input of a policy's decision.
 #[derive(Copy, Clone, Debug)]
 pub struct Choice<'a> {
     /// Threads that can run, ascending, at least one. One that yielded is missing if another can
@@ -36,7 +36,7 @@ pub struct Choice<'a> {
     pub events: u64,
 }
 
-/// What an event reads or writes, as far as the front end knows before it happens.
+/// The access of an event, as far as the front end knows it before it happens.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Access {
     /// The same number for accesses that may be of the same variable.
@@ -53,19 +53,19 @@ impl Access {
 /// The event that a thread is about to execute.
 #[derive(Copy, Clone, Debug)]
 pub struct Arrival<'a> {
-    /// The marks that name its place: positions in [`Marks`](crate::Marks).
+    /// The marks that match it: indices of [`Marks`](crate::Marks).
     pub marks: &'a [PlanSite],
     pub access: Option<Access>,
 }
 
 impl Arrival<'_> {
-    /// Whether a mark of that role is here.
+    /// Whether one of these marks has that role.
     pub fn has(&self, roles: &[Role], role: Role) -> bool {
         self.marks.iter().any(|mark| roles.get(mark.0 as usize) == Some(&role))
     }
 }
 
-/// A way to choose the next thread.
+/// A rule that chooses the next thread.
 ///
 /// Protocol: [`Policy::spawned`] once for every thread, before it is a candidate.
 /// [`Policy::choose`] whenever a turn has ended and the policy decides; while a schedule or a plan
@@ -78,12 +78,12 @@ pub trait Policy: fmt::Debug + Send {
     /// budget of 0 by 1, and a thread that is no candidate by the first candidate.
     fn choose(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> (ThreadId, u64);
 
-    /// What the marks mean, before anybody arrives at one.
+    /// Passes the roles of the marks, before a thread reaches one.
     fn marked(&mut self, _roles: &[Role]) {}
 
-    /// The thread is about to execute an event that the front end announces. Says whether it is held: then it
-    /// gives its turn up and is asked again when it has been chosen. A policy that holds a thread
-    /// must let it go when it has chosen it.
+    /// The thread is about to execute an event that the front end announces. Returns whether the thread is held. A
+    /// held thread gives up its turn, and is announced again when it has been chosen. A policy that holds a thread
+    /// must let it pass when it has chosen it.
     fn arrives(&mut self, _thread: ThreadId, _at: &Arrival<'_>, _rng: &mut Rng) -> bool {
         false
     }
@@ -107,19 +107,19 @@ pub enum PolicyKind {
     Adversarial,
 }
 
-/// Which events a policy wants to be told of before they happen.
+/// The events that are announced to a policy before they happen.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Wants {
+pub enum AnnouncedEvents {
     Nothing,
-    /// Those at marked places.
+    /// Those at marks.
     Marks,
     /// All accesses and acquisitions.
     Everything,
 }
 
 impl PolicyKind {
-    /// Depth 3 covers most known bugs, says the paper; the length is a guess that the caller should
-    /// replace by what an earlier run had.
+    /// According to the paper, depth 3 covers most known bugs. The length is a guess that the caller should replace
+    /// by the length of an earlier run.
     pub const PCT: Self = Self::Pct { depth: 3, length: 10_000 };
 
     pub(crate) fn build(self, quantum: u64, rng: &mut Rng) -> Box<dyn Policy> {
@@ -133,11 +133,11 @@ impl PolicyKind {
         }
     }
 
-    pub const fn wants(self) -> Wants {
+    pub const fn announced_events(self) -> AnnouncedEvents {
         match self {
-            Self::RunToBlock | Self::Random | Self::Pct { .. } => Wants::Nothing,
-            Self::AtomFuzzer | Self::Adversarial => Wants::Marks,
-            Self::Pos => Wants::Everything,
+            Self::RunToBlock | Self::Random | Self::Pct { .. } => AnnouncedEvents::Nothing,
+            Self::AtomFuzzer | Self::Adversarial => AnnouncedEvents::Marks,
+            Self::Pos => AnnouncedEvents::Everything,
         }
     }
 }
@@ -155,7 +155,7 @@ impl fmt::Display for PolicyKind {
     }
 }
 
-/// No policy is called that.
+/// No policy has that name.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error(
     "no policy '{0}': run-to-block, random, pct, pct:DEPTH, pct:DEPTH:LENGTH, pos, atomfuzzer, adversarial"

@@ -1,50 +1,49 @@
-//! Follows a recorded schedule and notices the first difference.
+//! Follows a recorded schedule and detects the first divergence.
 //!
-//! The schedule says which thread ran, for how many events, and why the turn ended. If the
-//! scheduler ended it (budget, plan, outside), the same budget ends it again. If the thread did (it
-//! blocked, yielded, ended), it gets one event more than it needs, so that it is noticed if it does
-//! not. If it was held before an event, it runs on until it comes to a place where it could be held: what it
-//! did on the way there without an event others may have seen.
+//! The schedule contains which thread ran, for how many events, and why the turn ended. If the scheduler ended it
+//! (budget, plan, outside), the same budget ends it again. If the thread did (it blocked, yielded, ended), it gets
+//! one event more than it needs, so that a divergence is detected. If it was held before an event, it runs up to the
+//! next point where it could be held: its actions up to there have no events, but other threads may have observed
+//! them.
 //!
-//! What depends on time outside may differ and is no divergence: a thread that leaves in the middle
-//! of a step is waited for and then finishes the step; one that comes back early waits for its
-//! turn. A turn that was imposed and had no events is passed over. The recording of a faithful
-//! replay is the schedule itself. The clock needs no entry in the schedule: it jumps if, and only
-//! if, the thread whose turn it is has nothing to wait for but its deadline, which is exactly when
-//! it jumped in the recorded run.
+//! What depends on external time may differ and is no divergence: a thread that goes outside in the middle of a step
+//! is waited for and then finishes the step; one that returns early waits for its turn. A turn that was imposed and
+//! had no events is skipped. The recording of a faithful replay is the schedule itself. The clock needs no entry in
+//! the schedule: it jumps if, and only if, the thread whose turn it is waits for nothing but its deadline, which is
+//! exactly when it jumped in the recorded run.
 
 use untorn_trace::ids::ThreadId;
 
 use crate::threads::{State, Threads};
 use crate::{Blocker, Divergence, Locks, Nanos, Reason, Schedule, Step};
 
-/// What a schedule or a plan wants to happen now.
+/// The next action that a schedule or a plan requires.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Wish {
+pub(crate) enum Instruction {
     Run {
         thread: ThreadId,
         budget: u64,
         leave: bool,
     },
-    /// This turn is over: it had no events, or will never be finished. Note it and ask again.
+    /// This turn has ended: it had no events, or will never be finished. Record it and ask again.
     Note(Step),
-    /// Let it be that late, then ask again.
+    /// Let the clock jump to that time, then ask again.
     Jump(Nanos),
     Idle,
-    /// Nothing more to say: the policy decides.
+    /// Nothing is prescribed: the policy decides.
     Policy,
 }
 
-/// What the follower may rely on.
+/// What the follower may assume.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Patience {
     /// Budget of a turn that nothing else bounds.
     pub(crate) quantum: u64,
-    /// Threads beyond our control may wake ours.
+    /// Uncontrolled threads may wake controlled ones.
     pub(crate) foreign_wakers: bool,
     /// The clock may not jump while a thread is outside.
     pub(crate) patient: bool,
-    /// Waiting has not helped.
+    /// Waiting had no effect.
     pub(crate) exhausted: bool,
 }
 
@@ -53,8 +52,7 @@ pub(crate) struct Follower {
     steps: Vec<Step>,
     /// The step to follow next, or being followed.
     at: usize,
-    /// Events of it that were executed in earlier pieces.
-    /// Invariant: at most what the step allows.
+    /// Events of it that were executed in earlier parts. Invariant: at most what the step allows.
     done: u64,
     /// The run must end where the schedule does.
     whole: bool,
@@ -62,7 +60,7 @@ pub(crate) struct Follower {
 }
 
 impl Follower {
-    /// Follows the schedule; with `whole`, going on behind its end is a divergence.
+    /// Follows the schedule; with `whole`, running beyond its end is a divergence.
     pub(crate) fn new(schedule: Schedule, whole: bool) -> Self {
         Self { steps: schedule.steps, at: 0, done: 0, whole, divergence: None }
     }
@@ -80,8 +78,7 @@ impl Follower {
         self.steps.get(self.at).copied().filter(|_| self.divergence.is_none())
     }
 
-    /// Compares a turn with its step. Gives what goes into the new recording: nothing if the step
-    /// goes on later.
+    /// Compares a turn with its step. Returns what goes into the new recording: nothing if the step continues later.
     pub(crate) fn turn_ended(&mut self, actual: Step) -> Option<Step> {
         let Some(wanted) = self.step() else { return Some(actual) };
         let done = self.done.saturating_add(actual.events);
@@ -98,7 +95,7 @@ impl Follower {
         } else if actual.reason == Reason::Cut {
             Some(total)
         } else if stopped && done < allowance(wanted) {
-            // The front end stopped short, or the thread is outside when it was not: go on later.
+            // The front end stopped early, or the thread is outside and was not in the recording: continue later.
             self.done = done;
             None
         } else {
@@ -113,39 +110,39 @@ impl Follower {
         }
     }
 
-    pub(crate) fn wish(
+    pub(crate) fn instruct(
         &mut self,
         threads: &mut Threads,
         locks: &dyn Locks,
         patience: Patience,
-    ) -> Wish {
-        let Some(step) = self.step() else { return Wish::Policy };
+    ) -> Instruction {
+        let Some(step) = self.step() else { return Instruction::Policy };
         let thread = step.thread;
         if !threads.can_run(thread, locks) {
             if let Some(deadline) = threads.runs_at(thread, locks) {
-                return Wish::Jump(deadline);
+                return Instruction::Jump(deadline);
             }
             if !patience.exhausted && may_be_woken(threads, thread, locks, patience.foreign_wakers)
             {
-                return Wish::Idle;
+                return Instruction::Idle;
             }
             self.diverge(why_not(threads, thread, locks));
             let begun = Step { thread, events: self.done, reason: Reason::Outside };
-            return if self.done > 0 { Wish::Note(begun) } else { Wish::Policy };
+            return if self.done > 0 { Instruction::Note(begun) } else { Instruction::Policy };
         }
         if step.events == 0 && step.reason.is_imposed() {
             threads.settle(thread);
             self.advance();
-            return Wish::Note(step);
+            return Instruction::Note(step);
         }
         let budget = match step.reason {
             Reason::Cut => patience.quantum.max(1),
             _ => allowance(step).saturating_sub(self.done),
         };
-        Wish::Run { thread, budget, leave: step.reason == Reason::Outside }
+        Instruction::Run { thread, budget, leave: step.reason == Reason::Outside }
     }
 
-    /// The policy lets a thread run on.
+    /// The policy lets a thread continue.
     pub(crate) fn policy_runs(&mut self, thread: ThreadId) {
         let cut = self.steps.last().is_some_and(|last| last.reason == Reason::Cut);
         if self.whole && !cut && self.divergence.is_none() {
@@ -157,8 +154,8 @@ impl Follower {
         }
     }
 
-    /// Whether a thread that comes to a place where it may be held was held there, after so many events of the
-    /// turn that is open.
+    /// Whether a thread that reaches a point where it may be held was held there, after so many events of the open
+    /// turn.
     pub(crate) fn holds(&self, thread: ThreadId, events: u64) -> bool {
         self.step().is_some_and(|step| {
             let done = self.done.saturating_add(events);
@@ -203,7 +200,7 @@ const fn verb(reason: Reason) -> &'static str {
     }
 }
 
-/// Somebody whom we do not control could still let the thread run.
+/// Whether an uncontrolled thread could still let the thread run.
 fn may_be_woken(threads: &Threads, thread: ThreadId, locks: &dyn Locks, foreign: bool) -> bool {
     match threads.state(thread) {
         State::Outside => true,

@@ -1,4 +1,4 @@
-//! The random numbers of policies. A seed stands in bug reports and means the same schedule in every later
+//! The random numbers of policies. Bug reports contain seeds, so a seed must give the same schedule in every later
 //! version.
 
 use untorn_trace::shapes::Rng as Bits;

@@ -1,4 +1,4 @@
-//! The one description of a run, from the loop that wants it down to the agent that makes it.
+//! The one description of a run, from the exploration down to the agent.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,30 +7,30 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Marks, Plan, PolicyKind};
 
-/// Events after which a thread that never blocks lets others run, if nobody wants it otherwise.
+/// The default quantum.
 pub const DEFAULT_QUANTUM: u64 = 1_000_000;
 
-/// How one run goes. Two runs of a deterministic program by the same description are the same.
+/// How to make one run. Two runs of a deterministic program by the same description are equal.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
     pub control: RunControl,
-    /// Of everything random.
+    /// The seed of all random choices.
     pub seed: u64,
     /// Events after which a thread that never blocks lets others run.
     pub quantum: u64,
 }
 
-/// Who decides which thread runs next.
+/// What decides which thread runs next.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunControl {
     Policy(PolicyKind),
-    /// A policy that holds threads at marked places.
+    /// A policy that holds threads at marks.
     Marks {
         policy: PolicyKind,
         marks: Marks,
     },
-    /// A plan is followed as far as it can be, then a policy decides.
+    /// A plan is followed as far as possible, then a policy decides.
     Plan {
         plan: Plan,
         policy: PolicyKind,
@@ -76,7 +76,7 @@ impl RunControl {
     }
 }
 
-/// Kept as people write it.
+/// Serialised as text.
 fn as_text<T: fmt::Display, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(value)
 }

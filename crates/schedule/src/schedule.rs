@@ -16,7 +16,7 @@ use untorn_trace::ids::ThreadId;
 
 use crate::Reason;
 
-/// One turn: the thread ran that many events, and why it ended.
+/// One turn: the thread, the number of its events, and why the turn ended.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Step {
     pub thread: ThreadId,
@@ -36,7 +36,7 @@ pub struct Schedule {
     pub steps: Vec<Step>,
 }
 
-/// Why bytes or text are no schedule.
+/// Why bytes or a text are not a schedule.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ScheduleError {
     #[error("offset {offset}: the schedule ends within a step")]
@@ -58,9 +58,9 @@ impl Schedule {
         bytes
     }
 
-    /// How often a thread was stopped that could have gone on, and another one went on.
+    /// The number of preemptions: a thread was stopped that could have continued, and another one ran.
     pub fn preemptions(steps: &[Step]) -> u64 {
-        // Turns in which nothing happened are the follower's own business.
+        // Turns without events are an artefact of following a schedule.
         let mut ran = steps.iter().filter(|step| step.events > 0).peekable();
         let mut count = 0;
         while let Some(step) = ran.next() {

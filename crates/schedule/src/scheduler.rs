@@ -1,18 +1,18 @@
-//! The scheduler: one thread at a time, and who is next.
+//! The scheduler: one thread runs at a time, and it decides which one is next.
 
 use untorn_trace::ids::ThreadId;
 
 use crate::deadlock::{self, Deadlock};
 use crate::plan::follow::Follow;
 use crate::policy::{Arrival, Choice};
-use crate::replay::{Follower, Patience, Wish};
+use crate::replay::{Follower, Instruction, Patience};
 use crate::threads::{State, Threads};
 use crate::{
-    AtSite, Blocker, LockKey, Locks, Marks, Nanos, Next, Outcome, Plan, PlanSite, Policy,
+    AtSite, Blocker, Decision, LockKey, Locks, Marks, Nanos, Outcome, Plan, PlanSite, Policy,
     PolicyKind, Reason, Rng, Schedule, Step, Turn,
 };
 
-/// What decides.
+/// What decides which thread runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Mode {
     Policy(PolicyKind),
@@ -24,7 +24,7 @@ pub enum Mode {
     Plan(Plan, PolicyKind),
 }
 
-/// The knobs of a scheduler. The defaults suit everybody but the seed.
+/// Options of a scheduler. The defaults suit all runs, except for the seed.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     pub seed: u64,
@@ -34,16 +34,16 @@ pub struct Options {
     pub tick: Nanos,
     /// When the run begins.
     pub start: Nanos,
-    /// While a thread is outside, wait for it ([`Next::Idle`]) rather than let the clock jump to a
-    /// deadline. A thread that waits for the other's result would otherwise time out at once. The
-    /// front end must then call [`Scheduler::stop_waiting`] when it has waited enough.
+    /// While a thread is outside, wait for it ([`Decision::Idle`]) instead of letting the clock jump to a deadline.
+    /// Otherwise a thread that waits for its result would time out at once. The front end must then call
+    /// [`Scheduler::stop_waiting`] when it has waited long enough.
     pub patient: bool,
-    /// Threads beyond our control unpark, notify and own locks. Replay then waits ([`Next::Idle`],
-    /// until [`Scheduler::stop_waiting`]) for a thread that only they can have woken.
+    /// Uncontrolled threads unpark, notify and own locks. A replay then waits ([`Decision::Idle`], until
+    /// [`Scheduler::stop_waiting`]) for a thread that only they can have woken.
     pub foreign_wakers: bool,
     /// A plan is given up when so many events were executed since its last step,
     pub plan_events: u64,
-    /// or so many turns ended otherwise than by their budget.
+    /// or so many turns ended for another reason than their budget.
     pub plan_turns: u64,
 }
 
@@ -77,7 +77,7 @@ struct Open {
     events: u64,
     /// How the thread blocked. It may have been woken again before the turn ended.
     blocked: Option<Blocker>,
-    /// Places at which it may be held that it came by since its last event.
+    /// Points at which it may be held that it passed since its last event.
     passed: u64,
     /// It is held where it was held before: it has not moved.
     stands_still: bool,
@@ -95,14 +95,14 @@ pub struct Scheduler {
     now: Nanos,
     events: u64,
     turns: u64,
-    /// The last turn that ended, until the policy has heard of it.
+    /// The last turn that ended, until it was passed to the policy.
     last: Option<Step>,
     /// Turns that ended since the last drain.
     ended: Vec<Step>,
-    /// The front end has waited enough. Holds until somebody runs.
+    /// The front end has waited long enough. Holds until a thread runs.
     stop_waiting: bool,
     lock_cycle: Option<Vec<ThreadId>>,
-    /// Kept for its allocation: POS asks at every event.
+    /// Reused for its allocation: POS asks at every event.
     candidates: Vec<ThreadId>,
 }
 
@@ -160,15 +160,14 @@ impl Scheduler {
         self.end(thread);
     }
 
-    /// The thread has ended. Wakes who joins it.
+    /// The thread has ended. Wakes the threads that join it.
     pub fn end(&mut self, thread: ThreadId) {
         self.expire();
         self.threads.end(thread);
     }
 
-    /// The thread cannot go on until what it waits for is there. If that is so already (a permit
-    /// was kept, the joined thread has ended), it is not blocked ([`Scheduler::blocked_on`]) and
-    /// may as well go on with its turn.
+    /// The thread cannot continue until what it waits for is there. If it is there already (a permit was kept, the
+    /// joined thread has ended), it is not blocked ([`Scheduler::blocked_on`]) and may continue its turn.
     pub fn block(&mut self, thread: ThreadId, on: Blocker) {
         self.expire();
         self.threads.block(thread, on);
@@ -181,35 +180,33 @@ impl Scheduler {
         }
     }
 
-    /// Gives a permit, as Java's `LockSupport`: a parked thread goes on; otherwise one permit is
-    /// kept for the next time it would park.
+    /// Gives a permit, as Java's `LockSupport`: a parked thread continues; otherwise one permit is kept for the next
+    /// time it would park.
     pub fn unpark(&mut self, thread: ThreadId) {
         self.expire();
         self.threads.unpark(thread);
     }
 
-    /// Wakes the thread if it waits, is parked, sleeps or joins. Remembers nothing: the flag is the
-    /// front end's.
+    /// Wakes the thread if it waits, is parked, sleeps or joins. Does not remember the interrupt: the front end keeps
+    /// the flag.
     pub fn interrupt(&mut self, thread: ThreadId) {
         self.expire();
         self.threads.interrupt(thread);
     }
 
-    /// Wakes the thread that has waited longest on the lock, or all; they then want the lock. Gives
-    /// how many.
+    /// Wakes the thread that has waited longest on the lock, or all; they then request the lock. Returns how many.
     pub fn notify(&mut self, lock: LockKey, all: bool) -> usize {
         self.expire();
         self.threads.notify(lock, all)
     }
 
-    /// A thread that was outside is back and wants the token. Ask for the next turn if nobody has
-    /// it.
+    /// A thread that was outside is back and needs the token. Ask for the next turn if no thread has the token.
     pub fn returned(&mut self, thread: ThreadId) {
         self.threads.returned(thread);
     }
 
-    /// The thread executed so many more events in its turn. Say so before anything else that
-    /// happens at that moment: deadlines are measured by it. Events without the token do not count.
+    /// The thread executed so many more events in its turn. Call it before anything else that happens at that moment:
+    /// deadlines are measured by it. Events without the token do not count.
     pub fn ran(&mut self, thread: ThreadId, events: u64) {
         let Some(open) = self.open.as_mut().filter(|open| open.turn.thread == thread) else {
             return;
@@ -228,8 +225,8 @@ impl Scheduler {
         self.policy.conflicted(thread, &mut self.rng);
     }
 
-    /// What [`Next::Idle`] waits for does not come. The next decision does without: the clock
-    /// jumps, the schedule or the plan is given up. Holds until somebody runs.
+    /// What [`Decision::Idle`] waits for does not come. The next decision is made without it: the clock jumps, or
+    /// the schedule or the plan is given up. Holds until a thread runs.
     pub fn stop_waiting(&mut self) {
         self.stop_waiting = true;
     }
@@ -239,21 +236,19 @@ impl Scheduler {
         self.close(Reason::Cut);
     }
 
-    /// The thread is about to execute an event at a place of the plan. Ask once each time it comes
-    /// there, and again when it gets its turn after a [`AtSite::Hold`]; not again if it blocks
-    /// within the event.
+    /// The thread is about to execute an event at a point of the plan. Ask once each time it reaches the point, and
+    /// again when it gets its turn after an [`AtSite::Hold`]; not again if it blocks within the event.
     pub fn at_site(&mut self, thread: ThreadId, site: PlanSite) -> AtSite {
         self.at_sites(thread, &[site])
     }
 
-    /// The same for an event that is at several places of the plan (`A.java:12` and `A.java:12
-    /// read`).
+    /// The same for an event that matches several points of the plan (`A.java:12` and `A.java:12 read`).
     pub fn at_sites(&mut self, thread: ThreadId, sites: &[PlanSite]) -> AtSite {
         self.arrives(thread, &Arrival { marks: sites, access: None })
     }
 
-    /// The same, with what is known of the event. Under a policy the sites are [`Marks`], told by
-    /// [`Scheduler::mark`]; which events it wants to hear of says [`PolicyKind::wants`].
+    /// The same, with the facts of the event. Under a policy the sites are [`Marks`], which [`Scheduler::mark`]
+    /// passes; [`PolicyKind::announced_events`] determines for which events to call it.
     pub fn arrives(&mut self, thread: ThreadId, at: &Arrival<'_>) -> AtSite {
         let again = self.threads.leaves_hold(thread);
         let own = self.open.filter(|open| open.turn.thread == thread);
@@ -276,25 +271,24 @@ impl Scheduler {
         answer
     }
 
-    /// The thread comes to a place at which it would have to ask, and must not be stopped there.
+    /// The thread reaches a point at which it would have to ask, but must not be stopped there.
     pub fn passes(&mut self, thread: ThreadId) {
         if let Some(open) = self.open.as_mut().filter(|open| open.turn.thread == thread) {
             open.passed += 1;
         }
     }
 
-    /// Tells the policy what the marks mean.
+    /// Passes the marks to the policy.
     pub fn mark(&mut self, marks: &Marks) {
         self.policy.marked(&marks.roles());
     }
 
-    /// Virtual time: events times tick, plus jumps. It jumps to the earliest deadline when nobody
-    /// can run.
+    /// Virtual time: events times tick, plus jumps. It jumps to the earliest deadline when no thread can run.
     pub fn now(&self) -> Nanos {
         self.now
     }
 
-    /// Who has the token.
+    /// The thread that has the token.
     pub fn current(&self) -> Option<ThreadId> {
         self.open.map(|open| open.turn.thread)
     }
@@ -314,12 +308,12 @@ impl Scheduler {
         std::mem::take(&mut self.ended)
     }
 
-    /// Threads that wait for each other's locks in a circle now.
+    /// Threads that wait for each other's locks in a cycle now.
     pub fn lock_cycle(&self, locks: &dyn Locks) -> Option<Vec<ThreadId>> {
         deadlock::lock_cycle(&self.threads, locks, Threads::wanted_lock)
     }
 
-    /// How far the schedule or the plan was followed, and what was noticed on the way.
+    /// How far the schedule or the plan was followed, and what was detected on the way.
     pub fn outcome(&self) -> Outcome {
         let (followed, of) = match &self.guide {
             Guide::Nothing => (0, 0),
@@ -340,12 +334,12 @@ impl Scheduler {
     }
 
     /// Ends the turn, if one is open, and decides what happens next.
-    pub fn next(&mut self, why: Reason, locks: &dyn Locks) -> Next {
+    pub fn next(&mut self, why: Reason, locks: &dyn Locks) -> Decision {
         self.close(why);
         self.expire();
         self.watch_locks(locks);
         let next = self.decide(locks);
-        if let Next::Run(turn) = next {
+        if let Decision::Run(turn) = next {
             let (blocked, passed, stands_still) = (None, 0, false);
             self.open = Some(Open { turn, events: 0, blocked, passed, stands_still });
             self.stop_waiting = false;
@@ -362,7 +356,7 @@ impl Scheduler {
         self.expire();
     }
 
-    /// Notes the end of the open turn.
+    /// Records the end of the open turn.
     fn close(&mut self, why: Reason) {
         let Some(Open { turn, events, blocked, passed, stands_still }) = self.open.take() else {
             return;
@@ -376,7 +370,7 @@ impl Scheduler {
             self.threads.end(thread);
         }
         self.threads.stop(thread);
-        // What the thread did counts, should the front end have given another reason.
+        // The actual reason counts, in case the front end passed another one.
         let reason = match blocked {
             _ if why == Reason::Cut => Reason::Cut,
             _ if self.threads.has_ended(thread) => Reason::Ended,
@@ -397,14 +391,14 @@ impl Scheduler {
         self.last = Some(step);
     }
 
-    /// Looks for a circle when a thread has begun to want a lock: only then can there be a new one.
+    /// Searches for a cycle when a thread has requested a lock: only then can there be a new one.
     fn watch_locks(&mut self, locks: &dyn Locks) {
         if self.threads.take_lock_wanted() && self.lock_cycle.is_none() {
             self.lock_cycle = self.lock_cycle(locks);
         }
     }
 
-    fn decide(&mut self, locks: &dyn Locks) -> Next {
+    fn decide(&mut self, locks: &dyn Locks) -> Decision {
         let patience = Patience {
             quantum: self.options.quantum,
             foreign_wakers: self.options.foreign_wakers,
@@ -412,47 +406,47 @@ impl Scheduler {
             exhausted: self.stop_waiting,
         };
         loop {
-            let wish = match &mut self.guide {
-                Guide::Nothing => Wish::Policy,
-                Guide::Replay(replay) => replay.wish(&mut self.threads, locks, patience),
-                Guide::Plan(plan) => plan.wish(&self.threads, locks, patience),
+            let instruction = match &mut self.guide {
+                Guide::Nothing => Instruction::Policy,
+                Guide::Replay(replay) => replay.instruct(&mut self.threads, locks, patience),
+                Guide::Plan(plan) => plan.instruct(&self.threads, locks, patience),
             };
-            match wish {
-                Wish::Run { thread, budget, leave } => {
+            match instruction {
+                Instruction::Run { thread, budget, leave } => {
                     let wake = self.threads.run(thread);
-                    return Next::Run(Turn { thread, budget, wake, leave });
+                    return Decision::Run(Turn { thread, budget, wake, leave });
                 }
-                Wish::Note(step) => self.ended.push(step),
-                Wish::Jump(to) => self.jump(to),
-                Wish::Idle => return Next::Idle,
-                Wish::Policy => return self.by_policy(locks),
+                Instruction::Note(step) => self.ended.push(step),
+                Instruction::Jump(to) => self.jump(to),
+                Instruction::Idle => return Decision::Idle,
+                Instruction::Policy => return self.by_policy(locks),
             }
         }
     }
 
-    fn by_policy(&mut self, locks: &dyn Locks) -> Next {
+    fn by_policy(&mut self, locks: &dyn Locks) -> Decision {
         loop {
             self.find_candidates(locks);
             if !self.candidates.is_empty() {
-                return Next::Run(self.ask_policy());
+                return Decision::Run(self.ask_policy());
             }
             let outside = self.threads.any_outside();
             let waits = outside && self.options.patient && !self.stop_waiting;
             if let Some(deadline) = self.threads.anyone_runs_at(locks).filter(|_| !waits) {
                 self.jump(deadline);
             } else if outside {
-                return Next::Idle;
+                return Decision::Idle;
             } else if self.threads.live().is_empty() {
-                return Next::Finished;
+                return Decision::Finished;
             } else {
                 let deadlock = Deadlock::of(&self.threads, locks);
                 self.lock_cycle = self.lock_cycle.take().or_else(|| deadlock.cycle.clone());
-                return Next::Deadlock(deadlock);
+                return Decision::Deadlock(deadlock);
             }
         }
     }
 
-    /// Who can run; a thread that yielded only if nobody else can.
+    /// The threads that can run; one that yielded only if no other can.
     fn find_candidates(&mut self, locks: &dyn Locks) {
         let yielded = self.last.filter(|last| last.reason == Reason::Yielded);
         let Self { threads, candidates, .. } = self;
@@ -478,9 +472,9 @@ impl Scheduler {
     }
 }
 
-/// What is recorded of a turn. Of a thread that is held, the events do not tell where: it may have come by other such places
-/// after the last of them. For each there is a step without events, so that who follows holds it there, too, and lets it
-/// go on to the next. A thread that is held once more where it stands has done nothing.
+/// The recorded steps of a turn. The events of a held thread do not determine where it is held: it may have passed
+/// other such points after the last event. For each there is a step without events, so that a replay holds it there,
+/// too, and lets it continue to the next. A thread that is held again where it stands has done nothing.
 fn recorded(step: Step, passed: u64, stands_still: bool) -> impl Iterator<Item = Step> {
     let turns = match step.reason {
         Reason::Held if stands_still => 0,

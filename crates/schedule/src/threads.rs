@@ -1,4 +1,4 @@
-//! Who can run: the state of every thread, and the changes that others make to it.
+//! The state of every thread, and the changes that other threads make to it.
 
 use untorn_trace::ids::ThreadId;
 
@@ -6,7 +6,7 @@ use crate::{Blocker, LockKey, Locks, Nanos, Wake};
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum State {
-    /// Could run at once; `Wake` is what it will be told.
+    /// Can run at once; `Wake` is the reason that it will be given.
     Runnable(Wake),
     /// Has the token.
     Running,
@@ -15,8 +15,8 @@ pub(crate) enum State {
         lock: LockKey,
         wake: Wake,
     },
-    /// Waits for something that is neither a lock nor outside. `since` orders waiters: who came
-    /// first is notified first.
+    /// Waits for something that is neither a lock nor outside. `since` orders waiters: the longest waiting one is
+    /// notified first.
     Blocked {
         on: Blocker,
         since: u64,
@@ -31,7 +31,7 @@ struct Thread {
     state: State,
     /// An `unpark` that came while the thread was not parked.
     permit: bool,
-    /// It stands before an event at which it was held, and will ask there again.
+    /// It is before an event at which it was held, and will ask there again.
     held: bool,
 }
 
@@ -40,11 +40,11 @@ pub(crate) struct Threads {
     all: Vec<Thread>,
     /// Threads that have not ended, ascending.
     live: Vec<ThreadId>,
-    /// No deadline is earlier; `None` if nobody has a deadline.
+    /// A lower bound of all deadlines; `None` if no thread has a deadline.
     soonest: Option<Nanos>,
     /// How often a thread began to wait.
     waits: u64,
-    /// Some thread began to want a lock since [`Threads::take_lock_wanted`].
+    /// Some thread requested a lock since [`Threads::take_lock_wanted`].
     lock_wanted: bool,
 }
 
@@ -61,7 +61,7 @@ impl Threads {
         self.all.get(thread.index()).map(|thread| thread.name.as_str())
     }
 
-    /// The state; a thread that nobody has started counts as ended.
+    /// The state; a thread that was never started counts as ended.
     pub(crate) fn state(&self, thread: ThreadId) -> State {
         self.all.get(thread.index()).map_or(State::Ended, |thread| thread.state)
     }
@@ -78,14 +78,14 @@ impl Threads {
         self.state(thread) == State::Ended
     }
 
-    /// It was told to stop where it stands.
+    /// It was held where it is.
     pub(crate) fn hold(&mut self, thread: ThreadId) {
         if let Some(thread) = self.all.get_mut(thread.index()) {
             thread.held = true;
         }
     }
 
-    /// Whether it stood where it was held; it no longer does.
+    /// Whether it was where it was held; resets that.
     pub(crate) fn leaves_hold(&mut self, thread: ThreadId) -> bool {
         self.all.get_mut(thread.index()).is_some_and(|thread| std::mem::take(&mut thread.held))
     }
@@ -107,7 +107,7 @@ impl Threads {
         }
     }
 
-    /// The lock that the thread wants now, or will want when its deadline has passed.
+    /// The lock that the thread requests now, or will request when its deadline has passed.
     pub(crate) fn lock_wanted_in_the_end(&self, thread: ThreadId) -> Option<LockKey> {
         match self.state(thread) {
             State::Blocked { on: Blocker::Wait { lock, deadline: Some(_) }, .. } => Some(lock),
@@ -123,7 +123,7 @@ impl Threads {
         }
     }
 
-    /// When time alone would let the thread run: its deadline, if nothing else stands in the way.
+    /// When the passing of time alone would let the thread run: its deadline, if nothing else blocks it.
     pub(crate) fn runs_at(&self, thread: ThreadId, locks: &dyn Locks) -> Option<Nanos> {
         match self.state(thread) {
             State::Blocked { on: Blocker::Wait { lock, deadline }, .. } => {
@@ -134,19 +134,19 @@ impl Threads {
         }
     }
 
-    /// When time alone would let somebody run. A deadline that would set nobody free does not
-    /// count: to jump there would leave no trace in the schedule, and replay could not repeat it.
+    /// When the passing of time alone would let some thread run. A deadline that would unblock no thread does not
+    /// count: a jump there would not show in the schedule, and a replay could not repeat it.
     pub(crate) fn anyone_runs_at(&self, locks: &dyn Locks) -> Option<Nanos> {
         self.live.iter().filter_map(|&thread| self.runs_at(thread, locks)).min()
     }
 
-    /// The next deadline of anybody.
+    /// The next deadline of all threads.
     fn earliest_deadline(&self) -> Option<Nanos> {
         let deadline = |&thread: &ThreadId| self.blocker(thread).and_then(Blocker::deadline);
         self.live.iter().filter_map(deadline).min()
     }
 
-    /// Some thread began to want a lock since this was last asked: there may be a new circle.
+    /// Whether some thread requested a lock since the last call: there may be a new cycle.
     pub(crate) fn take_lock_wanted(&mut self) -> bool {
         std::mem::take(&mut self.lock_wanted)
     }
@@ -216,7 +216,7 @@ impl Threads {
         }
     }
 
-    /// Wakes the thread that has waited longest, or all. Gives how many.
+    /// Wakes the thread that has waited longest, or all. Returns how many.
     pub(crate) fn notify(&mut self, notified: LockKey, all: bool) -> usize {
         let waits_since = |&thread: &ThreadId| match self.state(thread) {
             State::Blocked { on: Blocker::Wait { lock, .. }, since } if lock == notified => {
@@ -239,7 +239,7 @@ impl Threads {
         }
     }
 
-    /// Wakes everybody whose deadline has passed.
+    /// Wakes all threads whose deadline has passed.
     pub(crate) fn expire(&mut self, now: Nanos) {
         if self.soonest.is_none_or(|soonest| soonest > now) {
             return;
@@ -255,20 +255,20 @@ impl Threads {
         self.soonest = self.earliest_deadline();
     }
 
-    /// Gives the token to the thread; says why it goes on.
+    /// Gives the token to the thread; returns why it continues.
     pub(crate) fn run(&mut self, thread: ThreadId) -> Wake {
         let wake = self.wake_of(thread);
         self.set(thread, State::Running);
         wake
     }
 
-    /// Makes a thread that could run plainly runnable, whatever becomes of the lock it wants.
+    /// Makes a thread that could run runnable, whatever happens to the lock it requests.
     pub(crate) fn settle(&mut self, thread: ThreadId) {
         let wake = self.wake_of(thread);
         self.set(thread, State::Runnable(wake));
     }
 
-    /// Takes the token. A thread that neither blocked nor ended can run again.
+    /// Takes the token away. A thread that neither blocked nor ended can run again.
     pub(crate) fn stop(&mut self, thread: ThreadId) {
         if self.state(thread) == State::Running {
             self.set(thread, State::Runnable(Wake::Ready));
@@ -282,7 +282,7 @@ impl Threads {
         }
     }
 
-    /// The only way to change the state. There is none back from the end.
+    /// The only way to change the state. An ended thread never changes it.
     fn set(&mut self, thread: ThreadId, state: State) {
         let known = self.all.get_mut(thread.index());
         if let Some(thread) = known.filter(|thread| thread.state != State::Ended) {
@@ -296,7 +296,7 @@ fn is_free_for(thread: ThreadId, lock: LockKey, locks: &dyn Locks) -> bool {
     locks.owner(lock).is_none_or(|owner| owner == thread)
 }
 
-/// The state after something other than what it waited for woke the thread.
+/// The state after the thread was woken by something else than what it waited for.
 const fn woken(on: Blocker, wake: Wake) -> State {
     match on {
         Blocker::Wait { lock, .. } => State::WantsLock { lock, wake },

@@ -6,11 +6,10 @@ use untorn_trace::ids::ThreadId;
 
 use crate::Deadlock;
 
-/// Why a thread goes on after it blocked.
+/// Why a thread continues after it blocked.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Wake {
-    /// It was not blocked, or what it waited for is there: the lock is free, the permit given, the
-    /// thread ended.
+    /// It was not blocked, or what it waited for is there: the lock is free, the permit given, the thread ended.
     Ready,
     /// It was notified, and the lock is free.
     Notified,
@@ -27,16 +26,16 @@ pub enum Reason {
     Budget,
     /// The thread called [`Scheduler::block`](crate::Scheduler::block).
     Blocked,
-    /// It can go on, but asked that others go first.
+    /// It can continue, but lets others run first.
     Yielded,
     Ended,
-    /// It runs on, or is blocked, without the token.
+    /// It continues, or is blocked, without the token.
     Outside,
     /// A plan wanted it to stop after an event.
     Plan,
     /// The recording ends here; what the thread did next is not known.
     Cut,
-    /// A plan or a policy holds it before an event: it has come as far as that without another one.
+    /// A plan or a policy holds it before an event: it has reached that without another event.
     Held,
 }
 
@@ -83,22 +82,22 @@ pub struct Turn {
     pub thread: ThreadId,
     /// Events until the next decision, at least 1.
     pub budget: u64,
-    /// Why the thread goes on, if it was blocked.
+    /// Why the thread continues, if it was blocked.
     pub wake: Wake,
-    /// In replay only: when the budget has run out, the thread goes on *outside*, as it did when it
-    /// was recorded. The front end asks for the next turn as always, but the thread does not wait
-    /// for another one before its next event, at which it calls `returned`.
+    /// In replay only: when the budget has run out, the thread continues *outside*, as it did in the recorded run.
+    /// The front end asks for the next turn as always, but the thread does not wait for another turn before its next
+    /// event, at which it calls `returned`.
     pub leave: bool,
 }
 
-/// What happens now.
+/// The scheduler's decision.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Next {
+pub enum Decision {
     Run(Turn),
-    /// Nothing can run now, but something beyond our control may change that: wait for `returned`,
-    /// `unpark`, `interrupt` or `notify`, then ask again. If nothing comes for as long as the front
-    /// end likes to wait, call [`Scheduler::stop_waiting`](crate::Scheduler::stop_waiting) and ask
-    /// again: the scheduler then does what it can without.
+    /// No thread can run now, but something uncontrolled may change that: wait for `returned`, `unpark`, `interrupt`
+    /// or `notify`, then ask again. If nothing comes for as long as the front end is willing to wait, call
+    /// [`Scheduler::stop_waiting`](crate::Scheduler::stop_waiting) and ask again: the scheduler then decides without
+    /// it.
     Idle,
     Deadlock(Deadlock),
     /// Every thread has ended.

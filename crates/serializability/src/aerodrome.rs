@@ -81,7 +81,7 @@ impl Fault for Sound {}
 
 /// What a conflict happens on: a variable, a lock, or the birth of a thread.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum Location {
     Var(VarId),
     Lock(LockId),
     Birth(ThreadId),
@@ -115,7 +115,7 @@ struct Thread {
     /// Open blocks.
     depth: u32,
     /// Places that name the open transaction. A place comes twice at most: once read, once written.
-    touched: Vec<Place>,
+    touched: Vec<Location>,
     /// Whether any other clock contains the open transaction.
     observed: bool,
     /// Set if the clock may contain open transactions of others.
@@ -214,17 +214,17 @@ impl<F: Fault> Engine<F> {
             self.begin(thread);
         }
         match event.op {
-            Op::Read { var, .. } => self.read(thread, Place::Var(var)),
-            Op::Write { var, .. } => self.write(thread, Place::Var(var)),
+            Op::Read { var, .. } => self.read(thread, Location::Var(var)),
+            Op::Write { var, .. } => self.write(thread, Location::Var(var)),
             Op::Acquire { lock, hold: Hold::Shared } | Op::Release { lock, hold: Hold::Shared }
                 if !F::SHARED_HOLD_IS_A_WRITE =>
             {
-                self.read(thread, Place::Lock(lock))
+                self.read(thread, Location::Lock(lock))
             }
             Op::Acquire { lock, .. }
             | Op::Release { lock, .. }
             | Op::Wait { lock }
-            | Op::Resume { lock } => self.write(thread, Place::Lock(lock)),
+            | Op::Resume { lock } => self.write(thread, Location::Lock(lock)),
             Op::Fork { child } if child != thread => {
                 self.fork(thread, child);
                 Ok(())
@@ -257,11 +257,11 @@ impl<F: Fault> Engine<F> {
     }
 
     #[inline]
-    fn touches(&mut self, place: Place) -> &mut Touches {
+    fn touches(&mut self, place: Location) -> &mut Touches {
         let (list, index) = match place {
-            Place::Var(var) => (&mut self.vars, var.index()),
-            Place::Lock(lock) => (&mut self.locks, lock.index()),
-            Place::Birth(_) => unreachable!("a birth has no readers"),
+            Location::Var(var) => (&mut self.vars, var.index()),
+            Location::Lock(lock) => (&mut self.locks, lock.index()),
+            Location::Birth(_) => unreachable!("a birth has no readers"),
         };
         if list.len() <= index {
             list.resize_with(index + 1, Touches::default);
@@ -270,7 +270,7 @@ impl<F: Fault> Engine<F> {
     }
 
     #[inline]
-    fn read(&mut self, thread: ThreadId, place: Place) -> Step {
+    fn read(&mut self, thread: ThreadId, place: Location) -> Step {
         let touches = self.touches(place);
         let me = Last::Open(thread);
         // Every later conflict with this read also conflicts with the last write: the read adds nothing.
@@ -289,7 +289,7 @@ impl<F: Fault> Engine<F> {
     }
 
     #[inline]
-    fn write(&mut self, thread: ThreadId, place: Place) -> Step {
+    fn write(&mut self, thread: ThreadId, place: Location) -> Step {
         let touches = self.touches(place);
         let me = Last::Open(thread);
         if touches.writer == me && touches.open_readers.is_empty() && touches.readers.is_none() {
@@ -312,7 +312,7 @@ impl<F: Fault> Engine<F> {
     }
 
     /// What a place is to remember of the current transaction.
-    fn leave_mark(&mut self, thread: ThreadId, place: Place) -> Last {
+    fn leave_mark(&mut self, thread: ThreadId, place: Location) -> Last {
         if self.now.is_open(thread) {
             self.threads[thread.index()].touched.push(place);
             return Last::Open(thread);
@@ -322,7 +322,7 @@ impl<F: Fault> Engine<F> {
 
     fn fork(&mut self, thread: ThreadId, child: ThreadId) {
         self.admit(child);
-        self.threads[child.index()].birth = self.leave_mark(thread, Place::Birth(child));
+        self.threads[child.index()].birth = self.leave_mark(thread, Location::Birth(child));
         if F::FORK_REACHES_AT_ONCE {
             self.threads[thread.index()].observed = true;
             self.learn(child, thread);
@@ -413,10 +413,10 @@ impl<F: Fault> Engine<F> {
     }
 
     /// Replaces the name of a transaction that ended by its finished clock.
-    fn settle(&mut self, thread: ThreadId, place: Place, mark: Option<ClockId>) {
+    fn settle(&mut self, thread: ThreadId, place: Location, mark: Option<ClockId>) {
         let open = Last::Open(thread);
         let closed = mark.map_or(Last::Nobody, Last::Finished);
-        if let Place::Birth(child) = place {
+        if let Location::Birth(child) = place {
             let birth = &mut self.threads[child.index()].birth;
             if *birth == open {
                 *birth = closed;
@@ -504,7 +504,7 @@ impl<F: Fault> Engine<F> {
     }
 
     /// Adds a finished transaction to the readers of a place.
-    fn add_reader(&mut self, place: Place, new: ClockId) {
+    fn add_reader(&mut self, place: Location, new: ClockId) {
         let Some(old) = self.touches(place).readers else {
             self.touches(place).readers = Some(new);
             return;

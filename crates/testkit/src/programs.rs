@@ -72,7 +72,7 @@ impl Instr {
 
 /// A place of a program: a thread and the number of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Place {
+pub struct InstructionPoint {
     pub thread: ThreadId,
     pub instr: u32,
 }

@@ -15,7 +15,7 @@
 //! Nothing but the padding of switches depends on where an instruction lies, and branches keep
 //! their width, so that one pass over the instructions settles all places.
 
-use super::method::{Insertion, MethodEdit, Place};
+use super::method::{InsertAt, Insertion, MethodEdit};
 use crate::instr::switch_padding;
 use crate::{Code, Instr, SkipReason, op};
 
@@ -301,7 +301,7 @@ fn steps<'e>(
             ours
         };
         let (before, instead, after) =
-            (take(Place::Before), take(Place::Instead), take(Place::After));
+            (take(InsertAt::Before), take(InsertAt::Instead), take(InsertAt::After));
         steps.push(Step { instr, before, instead, after });
     }
     match insertions.first() {

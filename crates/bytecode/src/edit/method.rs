@@ -20,7 +20,7 @@ pub struct Wrap {
 
 /// How an insertion relates to its instruction. The order is the one in which code is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum InsertAt {
     Before,
     Instead,
     After,
@@ -29,7 +29,7 @@ pub(super) enum Place {
 #[derive(Clone, Debug)]
 pub(super) struct Insertion {
     pub pc: u32,
-    pub place: Place,
+    pub place: InsertAt,
     pub snippet: Snippet,
 }
 
@@ -79,7 +79,7 @@ impl MethodEdit {
     /// Runs `code` before the instruction at `pc`, however that is reached: branches, handlers,
     /// stack maps and line numbers of `pc` then belong to the inserted code.
     pub fn before(&mut self, pc: u32, code: Snippet) -> &mut Self {
-        self.insert(pc, Place::Before, code)
+        self.insert(pc, InsertAt::Before, code)
     }
 
     /// Runs `code` when the instruction at `pc` has completed and did not branch. Branches to the
@@ -91,16 +91,16 @@ impl MethodEdit {
     /// of a handler's range, `code` is not covered; behind a `monitorenter` with a range that
     /// catches everything, it is.
     pub fn after(&mut self, pc: u32, code: Snippet) -> &mut Self {
-        self.insert(pc, Place::After, code)
+        self.insert(pc, InsertAt::After, code)
     }
 
     /// Puts `code` in the place of the instruction at `pc`. Given several times, the codes follow
     /// one another.
     pub fn replace(&mut self, pc: u32, code: Snippet) -> &mut Self {
-        self.insert(pc, Place::Instead, code)
+        self.insert(pc, InsertAt::Instead, code)
     }
 
-    fn insert(&mut self, pc: u32, place: Place, snippet: Snippet) -> &mut Self {
+    fn insert(&mut self, pc: u32, place: InsertAt, snippet: Snippet) -> &mut Self {
         self.insertions.push(Insertion { pc, place, snippet });
         self
     }

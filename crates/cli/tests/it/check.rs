@@ -4,10 +4,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::support::java::{self, Ended, arg, compile_one, example, examples, run, scratch};
+use crate::support::java::{
+    self, CommandResult, arg, compile_one, example, examples, run, scratch,
+};
 use serde_json::Value;
 
-fn check(out: &Path, options: &[&str], command: &[String]) -> Ended {
+fn check(out: &Path, options: &[&str], command: &[String]) -> CommandResult {
     let mut args = vec!["check", "--out", arg(out), "--time", "40s"];
     args.extend(options);
     args.push("--");

@@ -4,10 +4,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::support::java::{Ended, arg, compile_one, example, java as command_of, run, scratch};
+use crate::support::java::{
+    CommandResult, arg, compile_one, example, java as command_of, run, scratch,
+};
 use serde_json::Value;
 
-fn check(out: &Path, command: &[String]) -> Ended {
+fn check(out: &Path, command: &[String]) -> CommandResult {
     let mut args = vec!["check", "--compositions", "--out", arg(out), "--time", "40s"];
     args.extend(["--explore", "3", "--"]);
     args.extend(command.iter().map(String::as_str));

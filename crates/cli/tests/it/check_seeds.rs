@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::support::java::{Ended, Example, arg, examples, run, scratch, soak};
+use crate::support::java::{CommandResult, Example, arg, examples, run, scratch, soak};
 use serde_json::Value;
 
-fn check(out: &Path, options: &[&str], example: &Example) -> Ended {
+fn check(out: &Path, options: &[&str], example: &Example) -> CommandResult {
     let mut args = vec!["check", "--out", arg(out), "--time", "60s"];
     args.extend(options);
     args.push("--");
@@ -16,7 +16,7 @@ fn check(out: &Path, options: &[&str], example: &Example) -> Ended {
 }
 
 /// The number of the finding about the block that the example says is torn.
-fn expected(out: &Path, example: &Example, done: &Ended) -> String {
+fn expected(out: &Path, example: &Example, done: &CommandResult) -> String {
     let (_, block) = example.key("expect").and_then(|text| text.split_once(' ')).expect("a block");
     let text = std::fs::read(out.join("report.json")).expect("a report was written");
     let report: Value = serde_json::from_slice(&text).expect("the report is JSON");

@@ -17,7 +17,7 @@ class Patient {
 }
 "#;
 
-fn doctor(command: &[String]) -> java::Ended {
+fn doctor(command: &[String]) -> java::CommandResult {
     Running::start(untorn(&["doctor", "--"]).args(command)).finish()
 }
 

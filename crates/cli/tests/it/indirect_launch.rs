@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::support::java::{
-    self, Ended, Recorded, Running, arg, compile_one, example, run, scratch, untorn,
+    self, CommandResult, Recorded, Running, arg, compile_one, example, run, scratch, untorn,
 };
 
 /// For what starts many JVMs, Maven's among them.
@@ -43,7 +43,7 @@ fn bank() -> String {
     example("fail", "Bank").command().join(" ")
 }
 
-fn record(script: &Path, options: &[&str]) -> (Ended, PathBuf) {
+fn record(script: &Path, options: &[&str]) -> (CommandResult, PathBuf) {
     let trace = script.with_file_name("run.utr");
     (run(&[&["record", "-o", arg(&trace)], options, &["--", arg(script)]].concat()), trace)
 }
@@ -177,7 +177,7 @@ fn maven_project(name: &str) -> PathBuf {
 }
 
 /// Calls `untorn` in a project.
-fn in_project(project: &Path, args: &[&str]) -> Ended {
+fn in_project(project: &Path, args: &[&str]) -> CommandResult {
     let mut start = untorn(args);
     start.current_dir(project);
     Running::start(&mut start).within(LIMIT).finish()
@@ -227,7 +227,7 @@ fn who_asks_for_a_test_of_gradle_hears_what_to_do() {
 }
 
 /// Calls Gradle in a copy of `examples/gradle`.
-fn gradle(project: &Path, before: &[&str], task: &str) -> Ended {
+fn gradle(project: &Path, before: &[&str], task: &str) -> CommandResult {
     let words = ["gradle", "-q", "--no-daemon", "--offline", task];
     let mut start = if before.is_empty() {
         let mut gradle = Command::new(words[0]);

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::support::java::{Ended, Running, arg, compile_with, library, run, scratch, untorn};
+use crate::support::java::{
+    CommandResult, Running, arg, compile_with, library, run, scratch, untorn,
+};
 
 const ACCOUNT: &str = "
 package com.acme;
@@ -75,7 +77,7 @@ fn class_path(junit: &str) -> String {
     format!("{}:{libraries}", classes.display())
 }
 
-fn record(trace: &Path, test: &str, class_path: &str) -> Ended {
+fn record(trace: &Path, test: &str, class_path: &str) -> CommandResult {
     run(&["record", "-o", arg(trace), "--junit", test, "-cp", class_path])
 }
 

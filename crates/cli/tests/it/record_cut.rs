@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::java::{
-    self, Ended, Recorded, Running, arg, compile_one, recording, run, scratch, soak, untorn,
+    self, CommandResult, Recorded, Running, arg, compile_one, recording, run, scratch, soak, untorn,
 };
 use untorn_trace::Op;
 
@@ -118,7 +118,7 @@ fn start(trace: &Path) -> Running {
 }
 
 /// Ends the program by a signal to the whole group, as a terminal does. Its trace is whole, because a JVM ends in order.
-fn ended_by(signal: &str) -> Ended {
+fn ended_by(signal: &str) -> CommandResult {
     let trace = scratch(&format!("record-signal-{signal}")).join("run.utr");
     let running = start(&trace);
     running.signal_group(signal);

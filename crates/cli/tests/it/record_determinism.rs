@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::support::java::{
-    self, Ended, Example, Running, compile_one, difference, example, examples, record, recording,
-    scratch, soak,
+    self, CommandResult, Example, Running, compile_one, difference, example, examples, record,
+    recording, scratch, soak,
 };
 
 const POLICIES: [&str; 4] = ["run-to-block", "random", "pct", "pos"];
@@ -33,7 +33,7 @@ fn run(
     trace: &Path,
     policy: &str,
     seed: u32,
-) -> Result<(Ended, Vec<u8>), String> {
+) -> Result<(CommandResult, Vec<u8>), String> {
     let options = ["--policy", policy, "--seed", &seed.to_string()];
     let run = Running::start(&mut recording(trace, &options, &example.command())).try_finish()?;
     let bytes = std::fs::read(trace).map_err(|error| format!("{error}: {run}"))?;

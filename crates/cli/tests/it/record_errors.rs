@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::java::{self, Ended, Recorded, Running, arg, example, run, scratch};
+use crate::support::java::{self, CommandResult, Recorded, Running, arg, example, run, scratch};
 
 /// Records `Bank` with further options.
-fn bank(options: &[&str]) -> Ended {
+fn bank(options: &[&str]) -> CommandResult {
     let command = example("fail", "Bank").command();
     let command: Vec<&str> = command.iter().map(String::as_str).collect();
     run(&[&["record"][..], options, &["--"], &command].concat())

@@ -5,13 +5,14 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use crate::support::java::{
-    self, Ended, Example, Recorded, Running, arg, example, examples, recording, scratch, try_run,
+    self, CommandResult, Example, Recorded, Running, arg, example, examples, recording, scratch,
+    try_run,
 };
 
 /// Records the example and compares everything that can be seen from outside with a run without the agent.
 fn unchanged(
     example: &Example,
-    plain: &Ended,
+    plain: &CommandResult,
     trace: &Path,
     policy: &[&str],
 ) -> Result<(), String> {
@@ -26,8 +27,9 @@ fn unchanged(
 }
 
 /// The run without the agent: once for all policies.
-fn plain(example: &Example) -> Result<Ended, String> {
-    static RUNS: Mutex<BTreeMap<String, Result<Ended, String>>> = Mutex::new(BTreeMap::new());
+fn plain(example: &Example) -> Result<CommandResult, String> {
+    static RUNS: Mutex<BTreeMap<String, Result<CommandResult, String>>> =
+        Mutex::new(BTreeMap::new());
     let known = |name: &str| RUNS.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
     known(&example.name).unwrap_or_else(|| {
         let run = as_documented(example);
@@ -37,7 +39,7 @@ fn plain(example: &Example) -> Result<Ended, String> {
 }
 
 /// As its files say: golden output, exit code, and nothing on the standard error but what is announced.
-fn as_documented(example: &Example) -> Result<Ended, String> {
+fn as_documented(example: &Example) -> Result<CommandResult, String> {
     let run = try_run(&example.command())?;
     let stderr_fits = match example.key("stderr") {
         Some(line) => run.stderr.lines().any(|said| said.starts_with(line)),

@@ -1,7 +1,7 @@
 //! `untorn record --plan`: the interleavings that the programs of `examples/java/fail` describe are made to happen.
 
 use crate::support::java::{
-    self, Ended, Recorded, arg, compile_one, example, record, run, scratch, soak,
+    self, CommandResult, Recorded, arg, compile_one, example, record, run, scratch, soak,
 };
 
 /// Follows the plan beside the program, again and again: the torn output appears, and the trace proves it.
@@ -51,7 +51,7 @@ fn vector_contains_all_lies_by_its_plan_soak() {
 }
 
 /// Records with a plan that is not followed to its end, and says so; also what is said of it in the trace.
-fn unfollowed(name: &str, plan: &str, command: &[String]) -> (Ended, Recorded) {
+fn unfollowed(name: &str, plan: &str, command: &[String]) -> (CommandResult, Recorded) {
     let folder = scratch(&format!("record-unfollowed-{name}"));
     let (file, trace) = (folder.join("test.plan"), folder.join("run.utr"));
     std::fs::write(&file, plan).expect("a plan is written");
@@ -62,7 +62,7 @@ fn unfollowed(name: &str, plan: &str, command: &[String]) -> (Ended, Recorded) {
 }
 
 /// The same of a plan that was released while the program ran.
-fn released(name: &str, plan: &str, command: &[String]) -> Ended {
+fn released(name: &str, plan: &str, command: &[String]) -> CommandResult {
     let (done, recorded) = unfollowed(name, plan, command);
     let followed = recorded.summary().followed.as_ref();
     assert!(followed.is_some_and(|followed| followed.released.is_some()), "{done}");

@@ -174,7 +174,7 @@ fn recorded(main: &str) -> Recorded {
 }
 
 /// A read or write, the variable, the exact bits, and the text of the line.
-type Told = (char, &'static str, u64, &'static str);
+type ExpectedAccess = (char, &'static str, u64, &'static str);
 
 /// The accesses that were recorded in the source, in order, in the form of what is expected.
 fn accesses(trace: &Recorded) -> Vec<(char, String, u64, u32)> {
@@ -192,7 +192,7 @@ fn accesses(trace: &Recorded) -> Vec<(char, String, u64, u32)> {
 }
 
 #[track_caller]
-fn check(trace: &Recorded, expected: &[Told]) {
+fn check(trace: &Recorded, expected: &[ExpectedAccess]) {
     let expected: Vec<_> = expected
         .iter()
         .map(|&(kind, name, value, text)| (kind, name.to_owned(), value, line_of(SOURCE, text)))

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::support::java::{
-    self, Ended, Example, Recorded, Running, arg, compile_one, example, record, recording, run,
-    scratch, soak, untorn,
+    self, CommandResult, Example, Recorded, Running, arg, compile_one, example, record, recording,
+    run, scratch, soak, untorn,
 };
 
 /// Records a random schedule and replays it: everything that can be seen from outside is the same, and every event.
@@ -174,7 +174,7 @@ fn the_directory_and_the_environment_come_from_the_trace() {
 }
 
 /// Replays with another input: that is told, with what was expected and what happened instead.
-fn diverges(name: &str, old: &str, new: &str) -> Ended {
+fn diverges(name: &str, old: &str, new: &str) -> CommandResult {
     let (folder, trace) = surrounded(name, old);
     std::fs::write(folder.join("input.txt"), new).expect("an input is written");
     run(&["replay", "-q", arg(&trace)])

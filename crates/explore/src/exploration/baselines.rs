@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use untorn_schedule::{Marks, PolicyKind, RunSpec, Wants};
+use untorn_schedule::{AnnouncedEvents, Marks, PolicyKind, RunSpec};
 use untorn_serializability::two_pass::{Filtered, SccFilter};
 use untorn_serializability::velodrome::Velodrome;
 use untorn_serializability::{Checker, Outcome};
@@ -34,7 +34,7 @@ impl Exploration<'_> {
     /// Runs that nobody directs, until the budget ends. Two of the policies have to see a run first.
     pub(super) fn run_undirected(&mut self, policies: &[PolicyKind]) -> Result<(), ExploreError> {
         let first_seed = self.options.initial.first().map_or(0, |spec| spec.seed);
-        let needs_marks = |policy: &PolicyKind| policy.wants() == Wants::Marks;
+        let needs_marks = |policy: &PolicyKind| policy.announced_events() == AnnouncedEvents::Marks;
         let blind = policies.is_empty() || policies.iter().any(needs_marks);
         if blind && !self.is_over() {
             let first = RunSpec::policy(PolicyKind::RunToBlock, first_seed);

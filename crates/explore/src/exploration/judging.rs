@@ -5,7 +5,7 @@ use std::sync::Arc;
 use untorn_predict::Origin;
 
 use super::{Deadlock, Exploration, Finding, Progress};
-use crate::deadlock::Stuck;
+use crate::deadlock::DeadlockState;
 use crate::effects::Effect;
 use crate::instance::{Accesses, Instance};
 use crate::judge::{CallMade, Composed, Harm, Judged, Surprise, is_meant, judge, may_be_violation};
@@ -207,7 +207,7 @@ impl Exploration<'_> {
             return false;
         }
         self.outcome.deadlocks += 1;
-        let stuck = Stuck::read(&run.trace).unwrap_or_default();
+        let stuck = DeadlockState::read(&run.trace).unwrap_or_default();
         let signature = stuck.signature(&run.tables);
         let all = &mut self.outcome.deadlocked;
         if let Some(known) = all.iter_mut().find(|known| known.signature == signature) {

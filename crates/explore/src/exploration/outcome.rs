@@ -8,7 +8,7 @@ use std::time::Duration;
 use untorn_schedule::Plan;
 
 use crate::compositions::CompositionId;
-use crate::deadlock::Stuck;
+use crate::deadlock::DeadlockState;
 use crate::judge::Judged;
 use crate::run::{Run, RunError};
 use crate::target::{Key, Unreached};
@@ -74,7 +74,7 @@ pub struct Deadlock {
     pub run: u32,
     pub trace: PathBuf,
     pub tables: Arc<untorn_trace::Tables>,
-    pub stuck: Stuck,
+    pub stuck: DeadlockState,
     pub(crate) signature: Vec<String>,
     /// Later runs that got stuck in the same way.
     pub alike: u32,

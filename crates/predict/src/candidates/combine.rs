@@ -62,9 +62,9 @@ impl<'a, 'h> Combiner<'a, 'h> {
 
     /// Adds a candidate for an untaken branch, unless a thread was seen to take it.
     fn untaken_branch(&mut self, var: VarId, local: &Locals, branch: UntakenBranch) {
-        let [check, act] = local.spots;
-        let (spots, pattern) = ([check, act, act], Pattern::ReadWriteWrite);
-        let Some(index) = self.draft(spots, pattern, local.origin, branch.block, var) else {
+        let [check, act] = local.points;
+        let (points, pattern) = ([check, act, act], Pattern::ReadWriteWrite);
+        let Some(index) = self.draft(points, pattern, local.origin, branch.block, var) else {
             return;
         };
         let draft = &mut self.candidates[index];
@@ -82,13 +82,13 @@ impl<'a, 'h> Combiner<'a, 'h> {
     /// The draft of a candidate, unless there are too many.
     fn draft(
         &mut self,
-        spots: [ProgramPoint; 3],
+        points: [ProgramPoint; 3],
         pattern: Pattern,
         origin: Origin,
         block: BlockId,
         var: VarId,
     ) -> Option<usize> {
-        let key = (spots, pattern, origin);
+        let key = (points, pattern, origin);
         if let Some(&index) = self.known.get(&key) {
             return Some(index);
         }
@@ -98,7 +98,8 @@ impl<'a, 'h> Combiner<'a, 'h> {
         }
         self.known.insert(key, self.candidates.len());
         let (instances, goals, is_seen) = (0, Vec::new(), true);
-        let candidate = Candidate { spots, pattern, origin, block, var, is_seen, instances, goals };
+        let candidate =
+            Candidate { points, pattern, origin, block, var, is_seen, instances, goals };
         self.candidates.push(Draft { candidate, open: false });
         Some(self.candidates.len() - 1)
     }
@@ -110,8 +111,8 @@ impl<'a, 'h> Combiner<'a, 'h> {
         }
         let Some(&Pair { block, .. }) = local.firsts.first() else { return };
         let pattern = pattern(local.writes, remote.writes);
-        let spots = [local.spots[0], remote.spot, local.spots[1]];
-        let Some(index) = self.draft(spots, pattern, local.origin, block, var) else { return };
+        let points = [local.points[0], remote.point, local.points[1]];
+        let Some(index) = self.draft(points, pattern, local.origin, block, var) else { return };
         let draft = &mut self.candidates[index];
         if !std::mem::replace(&mut draft.candidate.is_seen, true) {
             // A thread was seen to do what was only assumed.

@@ -80,7 +80,7 @@ impl Objects {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PairCandidate {
     /// The first access of the torn block, the two of the other thread, the second of the torn block.
-    pub spots: [ProgramPoint; 4],
+    pub points: [ProgramPoint; 4],
     /// Which of them write.
     pub writes: [bool; 4],
     /// Whether the other thread accesses the variables in the same order.

@@ -20,12 +20,12 @@ pub(super) type Access = (At, VarId);
 
 /// Where a thread comes to. A place in another atomic block is another place: `empty` and `pop` both ask for
 /// the size, and one leads to the other.
-type Place = (ThreadId, ProgramPoint, bool, Option<LabelId>);
+type AccessPoint = (ThreadId, ProgramPoint, bool, Option<LabelId>);
 
 /// When threads come to places.
 #[derive(Debug, Default)]
 pub(super) struct Forward {
-    reached: FxHashMap<Place, Times>,
+    reached: FxHashMap<AccessPoint, Times>,
 }
 
 /// When a thread comes to a place.
@@ -96,7 +96,7 @@ impl Forward {
     }
 
     /// When the activation comes to a place.
-    fn visits(&self, place: Place, block: &Block) -> impl Iterator<Item = At> + use<'_> {
+    fn visits(&self, place: AccessPoint, block: &Block) -> impl Iterator<Item = At> + use<'_> {
         let end = block.end.unwrap_or(At(u32::MAX));
         let times = self.reached.get(&place).into_iter();
         let from = block.begin;
@@ -105,7 +105,7 @@ impl Forward {
     }
 }
 
-fn place(facts: &Facts<'_>, blocks: &Blocks<'_>, (at, var): Access) -> Place {
+fn place(facts: &Facts<'_>, blocks: &Blocks<'_>, (at, var): Access) -> AccessPoint {
     let event = facts.history.event(at);
     let writes = matches!(event.op, Op::Write { .. });
     let call = blocks.transaction(at).map(|block| facts.history.block(block).label);

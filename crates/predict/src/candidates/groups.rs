@@ -19,7 +19,7 @@ pub(super) type Held = (LockId, bool);
 /// Pairs of accesses with the same places.
 #[derive(Clone, Debug)]
 pub(super) struct Locals {
-    pub(super) spots: [ProgramPoint; 2],
+    pub(super) points: [ProgramPoint; 2],
     pub(super) writes: [bool; 2],
     pub(super) torn: TornBy,
     pub(super) origin: Origin,
@@ -37,7 +37,7 @@ pub(super) struct Locals {
 /// Accesses with the same place.
 #[derive(Clone, Debug)]
 pub(super) struct Remotes {
-    pub(super) spot: ProgramPoint,
+    pub(super) point: ProgramPoint,
     pub(super) writes: bool,
     /// By thread, in order.
     pub(super) events: Vec<(ThreadId, Vec<At>)>,
@@ -83,8 +83,8 @@ pub(super) fn of(facts: &Facts<'_>, blocks: &Blocks<'_>, sources: Sources, var: 
         } else {
             reads = &reads[1..];
         }
-        let spot = ProgramPoint::of(facts.history, at, var);
-        grouping.remote(at, spot, is_write);
+        let point = ProgramPoint::of(facts.history, at, var);
+        grouping.remote(at, point, is_write);
         for pair in pairs.access(at, is_write).into_iter().flatten() {
             grouping.local(pair, var);
         }
@@ -92,13 +92,13 @@ pub(super) fn of(facts: &Facts<'_>, blocks: &Blocks<'_>, sources: Sources, var: 
 }
 
 impl Grouping<'_, '_> {
-    fn remote(&mut self, at: At, spot: ProgramPoint, writes: bool) {
+    fn remote(&mut self, at: At, point: ProgramPoint, writes: bool) {
         let held = self.facts.holds.at(at);
         let new = self.groups.remotes.len();
-        let index = *self.remote.entry((spot, writes)).or_insert(new);
+        let index = *self.remote.entry((point, writes)).or_insert(new);
         if index == new {
             let held = held.iter().map(|&id| lock_of(self.facts, id)).collect();
-            self.groups.remotes.push(Remotes { spot, writes, events: Vec::new(), held });
+            self.groups.remotes.push(Remotes { point, writes, events: Vec::new(), held });
         }
         let group = &mut self.groups.remotes[index];
         let here = |own: &Held| held.iter().any(|&id| lock_of(self.facts, id) == *own);
@@ -114,7 +114,7 @@ impl Grouping<'_, '_> {
         let history = self.facts.history;
         let writes =
             [pair.first, pair.third].map(|at| matches!(history.event(at).op, Op::Write { .. }));
-        let spots = [pair.first, pair.third].map(|at| ProgramPoint::of(history, at, var));
+        let points = [pair.first, pair.third].map(|at| ProgramPoint::of(history, at, var));
         let (torn, origin) = (pair.torn, pair.origin);
         let around = self.facts.holds.at(pair.third);
         let across: Vec<Held> = self
@@ -126,12 +126,12 @@ impl Grouping<'_, '_> {
             .map(|&id| lock_of(self.facts, id))
             .collect();
         let new = self.groups.locals.len();
-        let index = *self.local.entry((spots, writes, torn, origin)).or_insert(new);
+        let index = *self.local.entry((points, writes, torn, origin)).or_insert(new);
         if index == new {
             let (counts, firsts) = (Vec::new(), Vec::new());
             let (held, last) = (across.clone(), pair);
             let spread = Spread::default();
-            let group = Locals { spots, writes, torn, origin, counts, firsts, last, spread, held };
+            let group = Locals { points, writes, torn, origin, counts, firsts, last, spread, held };
             self.groups.locals.push(group);
         }
         let group = &mut self.groups.locals[index];

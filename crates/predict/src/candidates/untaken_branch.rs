@@ -55,9 +55,9 @@ pub(super) fn of(
         let mut earlier = checks_before(facts, pair);
         earlier.insert(0, pair.first);
         for own in earlier {
-            let spot = ProgramPoint::of(facts.history, own, pair_var(facts, own));
+            let point = ProgramPoint::of(facts.history, own, pair_var(facts, own));
             let pair = Pair { first: own, ..*pair };
-            found.extend(at_place(facts, blocks, local, &pair, remotes, spot));
+            found.extend(at_place(facts, blocks, local, &pair, remotes, point));
         }
     }
     found
@@ -70,9 +70,9 @@ fn at_place(
     local: &Locals,
     pair: &Pair,
     remotes: &[Remotes],
-    spot: ProgramPoint,
+    point: ProgramPoint,
 ) -> Vec<UntakenBranch> {
-    let checks = remotes.iter().filter(|other| other.spot == spot && !other.writes);
+    let checks = remotes.iter().filter(|other| other.point == point && !other.writes);
     // A thread that writes in some run is a candidate without guessing.
     let idle = checks
         .flat_map(|checks| &checks.events)

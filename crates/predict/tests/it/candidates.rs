@@ -11,7 +11,7 @@ use untorn_predict::{At, Deadline, Facts, History, Origin, Pattern};
 use untorn_testkit::{Knobs, explains, for_random_traces, name_tables, torn_pairs};
 use untorn_trace::{Event, EventIdx, LabelId, LockId, Op, SiteId, Tables, ThreadId, VarId};
 
-fn spot(history: &History, at: At) -> ProgramPoint {
+fn point(history: &History, at: At) -> ProgramPoint {
     let event = history.event(at);
     let var = VarId(event.op.target());
     match event.site {
@@ -72,7 +72,10 @@ fn naive(history: &History) -> BTreeSet<Key> {
                         && Pattern::of(history, at, j, k).is_some()
                 });
                 if !redundant {
-                    keys.insert(([spot(history, i), spot(history, j), spot(history, k)], pattern));
+                    keys.insert((
+                        [point(history, i), point(history, j), point(history, k)],
+                        pattern,
+                    ));
                 }
             }
         }
@@ -95,13 +98,13 @@ fn nothing_is_missed_and_nothing_invented() {
         let (history, found) = found(events, &tables, Sources::Declared);
         let expected = naive(&history);
         for candidate in &found.candidates {
-            if !expected.contains(&(candidate.spots, candidate.pattern)) {
+            if !expected.contains(&(candidate.points, candidate.pattern)) {
                 return Err(format!("invented: {candidate:?}"));
             }
             for goal in &candidate.goals {
-                let spots: Vec<ProgramPoint> =
-                    goal.events.iter().map(|&at| spot(&history, at)).collect();
-                if spots != candidate.spots {
+                let points: Vec<ProgramPoint> =
+                    goal.events.iter().map(|&at| point(&history, at)).collect();
+                if points != candidate.points {
                     return Err(format!("goal {goal:?} is no instance of {candidate:?}"));
                 }
             }
@@ -119,7 +122,7 @@ type PairKey = ([ProgramPoint; 4], [bool; 4], bool);
 fn pair_key(history: &History, events: [At; 4]) -> PairKey {
     let writes = events.map(|at| matches!(history.event(at).op, Op::Write { .. }));
     let same = history.event(events[0]).op.target() == history.event(events[1]).op.target();
-    (events.map(|at| spot(history, at)), writes, same)
+    (events.map(|at| point(history, at)), writes, same)
 }
 
 fn check_pair(
@@ -128,7 +131,7 @@ fn check_pair(
     expected: &BTreeSet<PairKey>,
     candidate: &PairCandidate,
 ) -> Result<(), String> {
-    if !expected.contains(&(candidate.spots, candidate.writes, candidate.same_order)) {
+    if !expected.contains(&(candidate.points, candidate.writes, candidate.same_order)) {
         return Err(format!("invented: {candidate:?}"));
     }
     for goal in &candidate.goals {
@@ -144,7 +147,7 @@ fn check_pair(
             std::mem::swap(&mut b, &mut c);
         }
         if pair_key(history, [a, b, c, d])
-            != (candidate.spots, candidate.writes, candidate.same_order)
+            != (candidate.points, candidate.writes, candidate.same_order)
         {
             return Err(format!("{goal:?} is no instance of {candidate:?}"));
         }
@@ -366,7 +369,7 @@ fn who_checks_but_does_not_act_might() {
     let [candidate] = &found.candidates[..] else { panic!("{found:?}") };
     assert!(!candidate.is_seen);
     assert_eq!(candidate.pattern, Pattern::ReadWriteWrite);
-    assert_eq!(candidate.spots, [2, 5, 5].map(|site| ProgramPoint::Site(SiteId(site))));
+    assert_eq!(candidate.points, [2, 5, 5].map(|site| ProgramPoint::Site(SiteId(site))));
     let events: Vec<u32> = candidate.goals[0].events.iter().map(|at| at.0).collect();
     assert_eq!(events, [2, 11, 6], "the second check comes before the act");
     let same = set_over_vector(0);

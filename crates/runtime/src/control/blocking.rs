@@ -1,4 +1,4 @@
-//! Everything that makes a controlled thread wait for others, or lets others go on: locks, waits, permits, time.
+//! Everything that blocks a controlled thread, or unblocks others: locks, waits, permits, time.
 
 use untorn_schedule::{Arrival, AtSite, Blocker, LockKey, Nanos, Reason, ThreadId, Wake};
 
@@ -7,10 +7,10 @@ use crate::buffers::Record;
 use crate::host::Host;
 use crate::sync::Guard;
 
-/// How much virtual time asking for the time takes, so that a loop that waits for a moment comes to an end.
+/// The virtual time that reading the clock takes, so that a loop that waits for a moment terminates.
 const CLOCK_READING: u64 = 100;
 
-/// What a thread does to another one.
+/// How a thread wakes another one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
     /// Gives it the permit that it parks for.
@@ -30,28 +30,28 @@ pub struct Holder<'a, H: Host> {
 }
 
 impl<H: Host> Holder<'_, H> {
-    /// Leaves a record of what the thread does.
+    /// Writes a record of what the thread does.
     pub fn record(&mut self, record: Record) {
         self.control.emit(self.env, &mut self.core, self.me, record);
     }
 
-    /// Virtual time. The events so far have taken some.
+    /// Virtual time. It includes the events so far.
     pub fn now(&mut self) -> Nanos {
         self.control.account(self.env, &mut self.core, self.me);
         self.core.scheduler.now()
     }
 
-    /// Wakes one or all of those who wait on a lock.
+    /// Wakes one or all of the threads that wait on a lock.
     pub fn notify(&mut self, lock: LockKey, all: bool) {
         self.core.scheduler.notify(lock, all);
     }
 
-    /// Whether a thread that the host means has ended.
+    /// Whether a thread of the host has ended.
     pub fn has_ended(&self, is_it: impl Fn(&H::Thread) -> bool) -> bool {
         self.core.slots.iter().any(|slot| slot.ended && is_it(&slot.thread))
     }
 
-    /// Blocks the thread and lets others run until it can go on.
+    /// Blocks the thread and lets others run until it can continue.
     pub fn block(mut self, on: Blocker) -> Resumption {
         self.control.account(self.env, &mut self.core, self.me);
         self.core.scheduler.block(self.me, on);
@@ -69,7 +69,7 @@ impl<H: Host> Holder<'_, H> {
         }
     }
 
-    /// Blocks the thread until somebody gives it a permit; not at all if it has one.
+    /// Blocks the thread until it gets a permit; not at all if it has one.
     pub fn park(mut self, deadline: Option<Nanos>) -> Resumption {
         self.control.account(self.env, &mut self.core, self.me);
         self.core.scheduler.block(self.me, Blocker::Park { deadline });
@@ -79,13 +79,13 @@ impl<H: Host> Holder<'_, H> {
         self.control.pass(self.env, self.core, self.me, Reason::Blocked)
     }
 
-    /// Lets others go first.
+    /// Lets other threads run first.
     pub fn yield_turn(mut self) -> Resumption {
         self.control.account(self.env, &mut self.core, self.me);
         self.control.pass(self.env, self.core, self.me, Reason::Yielded)
     }
 
-    /// Frees the runtime's lock. In a replay, others may run before this returns.
+    /// Releases the runtime's lock. In a replay, other threads may run before this returns.
     pub fn done(self) {
         let (control, env) = (self.control, self.env);
         drop(self.core);
@@ -99,14 +99,14 @@ impl<H: Host> Control<H> {
         Holder { control: self, core: self.core(), env, me }
     }
 
-    /// Leaves a record of what the current thread, which has the token, has done.
+    /// Writes a record of what the current thread, which has the token, has done.
     pub fn record(&self, env: H::Env, me: ThreadId, record: Record) {
         let mut holder = self.hold(env, me);
         holder.record(record);
         holder.done();
     }
 
-    /// Wakes a thread by a permit or an interrupt. Any thread may do so; a controlled one leaves the record. False if
+    /// Wakes a thread by a permit or an interrupt. Any thread may do so; a controlled one writes a record. False if
     /// the thread to be woken is not controlled.
     pub fn signal(
         &self,
@@ -134,10 +134,10 @@ impl<H: Host> Control<H> {
         true
     }
 
-    /// Before an event that the plan names, or that the policy wants to hear of: waits until it is due.
+    /// Before an event that the plan names, or that is announced to the policy: waits until the event is permitted.
     pub fn arrive(&self, env: H::Env, arrival: &Arrival<'_>) {
         let Some(me) = self.present(env) else { return };
-        // A recorded schedule never has it stop where it must not.
+        // A recorded schedule never stops it where it must not be stopped.
         if self.settings.asks_policy
             && !self.settings.replaying
             && !self.host.may_stop(env, self.turn_end())
@@ -168,7 +168,7 @@ impl<H: Host> Control<H> {
         }
     }
 
-    /// Virtual time, for the program. Asking takes some.
+    /// Virtual time, for the program. Reading it takes some.
     pub fn clock(&self, env: H::Env) -> Option<Nanos> {
         let me = self.present(env)?;
         let mut core = self.core();

@@ -1,4 +1,4 @@
-//! The state behind the lock.
+//! The state that the lock of the runtime protects.
 
 use untorn_schedule::{Deadlock, Scheduler, ThreadId, Turn};
 
@@ -12,14 +12,14 @@ pub(crate) struct Slot<H: Host> {
     pub(crate) thread: H::Thread,
     /// The operating system's number, once it runs.
     pub(crate) tid: i32,
-    /// Of the probes, while it does not have the token.
+    /// The state of the probes, while the thread does not have the token.
     pub(crate) state: H::State,
     /// It runs, or is blocked, without the token.
     pub(crate) away: bool,
     pub(crate) ended: bool,
     /// The program does not wait for it to end.
     pub(crate) daemon: bool,
-    /// The lock that it wants, while it is blocked on one.
+    /// The lock that it requests, while it is blocked on one.
     pub(crate) wanted: Option<H::Lock>,
     /// The descriptor that it waits for, outside.
     pub(crate) awaited: Option<AwaitedDescriptor>,
@@ -45,19 +45,19 @@ pub(crate) struct Core<H: Host> {
     pub(crate) scheduler: Scheduler,
     pub(crate) slots: Vec<Slot<H>>,
     pub(crate) buffer: Buffer,
-    /// The address up to which the scheduler knows of records.
+    /// The address up to which records were reported to the scheduler.
     pub(crate) counted: usize,
-    /// What is left of the budget as of `counted`.
+    /// The rest of the budget as of `counted`.
     pub(crate) left: u64,
-    /// When the budget has run out, the thread goes on without the token.
+    /// When the budget has run out, the thread continues without the token.
     pub(crate) leave: bool,
-    /// The thread is to stop after the next event, because a plan says so.
+    /// The thread must stop after the next event, because of a plan.
     pub(crate) stop_after: bool,
-    /// The turn that was given to a thread and not yet taken.
+    /// The turn that was granted to a thread and has not begun yet.
     pub(crate) granted: Option<Turn>,
-    /// Nobody can ever run, as far as the scheduler knows.
+    /// No thread can ever run, according to the scheduler.
     pub(crate) deadlock: Option<Deadlock>,
-    /// A thread that has ended for us but not yet for the host.
+    /// A thread that has ended for the runtime but not yet for the host.
     pub(crate) dying: Option<ThreadId>,
     /// How often the program asked for the time.
     pub(crate) clock_readings: u64,
@@ -66,16 +66,16 @@ pub(crate) struct Core<H: Host> {
     pub(crate) tally: Interventions,
 }
 
-/// What did not go by itself.
+/// Counts of irregular events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Interventions {
-    /// Times that the watchdog took the token from a thread that was blocked outside.
+    /// How often the watchdog took the token from a thread that was blocked outside.
     pub(crate) stolen: u64,
-    /// Times that a thread waited for a file, a pipe or a socket.
+    /// How often a thread waited for a file, a pipe or a socket.
     pub(crate) awaited: u64,
-    /// Times that a thread blocked on a lock that the model thought free.
+    /// How often a thread blocked on a lock that was free in the model.
     pub(crate) contended: u64,
-    /// Times that the model took a lock to be held that was not.
+    /// How often a lock was held in the model that was free.
     pub(crate) amended: u64,
     /// Threads that run without control: those that belong to the language's own runtime, or that it started.
     pub(crate) uncontrolled: u64,
@@ -102,7 +102,7 @@ impl<H: Host> Core<H> {
         }
     }
 
-    /// The controlled thread that the host means, unless it has ended.
+    /// The controlled thread of this host thread, unless it has ended.
     pub(crate) fn find(&self, is_it: impl Fn(&H::Thread) -> bool) -> Option<ThreadId> {
         let live = self.slots.iter().enumerate().filter(|(_, slot)| !slot.ended);
         let mut same = live.filter(|(_, slot)| is_it(&slot.thread));
@@ -114,11 +114,11 @@ impl<H: Host> Core<H> {
         self.slots.iter().filter(|slot| slot.away).count()
     }
 
-    /// Notes that records from `first` on belong to `thread`.
+    /// Records that the records from `first` on belong to `thread`.
     pub(crate) fn begin_run(&mut self, first: usize, thread: ThreadId) {
         match self.buffer.runs.last_mut() {
             Some(last) if last.1 == thread => {}
-            // The thread before left nothing in this buffer.
+            // The thread before wrote nothing into this buffer.
             Some(last) if last.0 == first => last.1 = thread,
             _ => self.buffer.runs.push((first, thread)),
         }

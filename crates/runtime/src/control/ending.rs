@@ -11,11 +11,11 @@ use crate::host::Host;
 use crate::recorder::Ending;
 use crate::sync::Guard;
 
-/// So many frames of each thread are shown.
+/// How many frames of each thread are shown.
 const MAX_FRAMES: usize = 8;
 
 impl<H: Host> Control<H> {
-    /// Completes the trace. Whoever runs from now on is not recorded.
+    /// Completes the trace. Threads that still run are not recorded from now on.
     pub fn finish(&self, env: H::Env) {
         if !self.on.swap(false, Ordering::AcqRel) {
             self.recorder.close(None);
@@ -36,7 +36,7 @@ impl<H: Host> Control<H> {
         core.scheduler.cut();
         let empty = self.recorder.buffers.empty();
         let mut last = std::mem::replace(&mut core.buffer, empty);
-        // A probe that is just being run may still write: not into what is being read.
+        // A probe that is just running may still write, but not into memory that is being read.
         self.host.set_window(env, core.buffer.start(), 0);
         last.filled = core.counted.saturating_sub(last.start()) / Record::SIZE;
         last.turns = core.scheduler.drain_turns();
@@ -49,7 +49,7 @@ impl<H: Host> Control<H> {
         self.recorder.close(Some(ending));
     }
 
-    /// The run is over, the program is not: whoever is left runs free.
+    /// The recording has ended, the program has not: the remaining threads run uncontrolled.
     pub(super) fn let_everybody_go(&self, env: H::Env, mut core: Guard<'_, Core<H>>) {
         self.on.store(false, Ordering::Release);
         self.finish_core(env, &mut core);
@@ -57,7 +57,7 @@ impl<H: Host> Control<H> {
         self.tokens.release_all();
     }
 
-    /// Something went wrong inside of the runtime: the program goes on without it.
+    /// An internal error of the runtime: the program continues without it.
     pub fn give_up(&self, why: &str) {
         if self.on.swap(false, Ordering::AcqRel) {
             self.recorder.fault(why);
@@ -65,7 +65,7 @@ impl<H: Host> Control<H> {
         }
     }
 
-    /// Looks whether the locks that threads wait for are really held. True if something was put right.
+    /// Checks whether the locks that threads wait for are really held. True if the model was corrected.
     pub(super) fn amend(&self, env: H::Env, core: &mut Core<H>, deadlock: &Deadlock) -> bool {
         let mut amended = 0;
         for stuck in &deadlock.threads {
@@ -80,7 +80,7 @@ impl<H: Host> Control<H> {
         amended > 0
     }
 
-    /// No thread can ever run again. The program would hang for ever; it ends here instead.
+    /// No thread can ever run again. The program would hang for ever; it is ended here instead.
     pub(super) fn report_deadlock(
         &self,
         env: H::Env,
@@ -110,7 +110,8 @@ impl<H: Host> Control<H> {
         self.tokens.release_all();
     }
 
-    /// Tells the command line how far the run is. A run that is busy at this moment says so without numbers.
+    /// Reports the progress of the run to the command line. If the lock is taken at this moment, the report has no
+    /// numbers.
     pub fn report(&self) {
         let (threads, switches) = match self.core.try_lock() {
             Some(core) => (core.slots.len() as u32, core.scheduler.outcome().turns),

@@ -1,4 +1,4 @@
-//! Threads that lose the token where we cannot see them: foreign locks, files, sockets.
+//! Threads that lose the token where the runtime cannot see them: foreign locks, files, sockets.
 
 use untorn_schedule::{Blocker, LockKey, Reason, ThreadId};
 
@@ -6,7 +6,7 @@ use super::{Control, Core, Resumption, current_thread};
 use crate::host::Host;
 
 impl<H: Host> Control<H> {
-    /// The current thread is about to block on a lock that the model takes to be free: lets the others run meanwhile.
+    /// The current thread is about to block on a lock that is free in the model: lets the others run meanwhile.
     /// [`Control::come_back`] ends it.
     pub fn leave_contended(&self, env: H::Env) {
         let Some(me) = self.holder() else { return };
@@ -16,8 +16,8 @@ impl<H: Host> Control<H> {
         self.leave(env, &mut core, me);
     }
 
-    /// A thread that is not controlled notified. Threads that wait in the scheduler learn of it only here. `lock` is
-    /// called only if some thread waits.
+    /// An uncontrolled thread notified. Threads that wait in the scheduler are woken only here. `lock` is called only
+    /// if some thread waits.
     pub fn notified_outside(&self, lock: impl FnOnce() -> LockKey, all: bool) {
         if !self.is_on() || current_thread().is_some() {
             return;
@@ -33,7 +33,7 @@ impl<H: Host> Control<H> {
         self.kick(&mut core);
     }
 
-    /// Takes the token from a thread that goes on, or stays blocked, without it.
+    /// Takes the token from a thread that continues, or stays blocked, without it.
     pub(super) fn leave(&self, env: H::Env, core: &mut Core<H>, me: ThreadId) {
         core.slots[me.index()].away = true;
         let away = core.away();
@@ -42,7 +42,7 @@ impl<H: Host> Control<H> {
         self.hand_over(core, Reason::Outside, None);
     }
 
-    /// A controlled thread that lost the token wants it back; false if the thread is not controlled or has it.
+    /// A controlled thread that lost the token requests it; false if the thread is not controlled or has it.
     pub fn come_back(&self, env: H::Env) -> bool {
         let Some(me) = current_thread().filter(|_| self.is_on()) else { return false };
         let mut core = self.core();
@@ -67,7 +67,7 @@ impl<H: Host> Control<H> {
         self.leave(env, &mut core, from);
     }
 
-    /// The thread that has the token, and how far it is: what the watchdog watches.
+    /// The thread that has the token, and its progress, for the watchdog.
     pub(crate) fn pulse(&self) -> Option<Pulse> {
         let core = self.core.try_lock()?;
         let thread = core.scheduler.current().filter(|_| !core.over && core.granted.is_none())?;

@@ -1,12 +1,12 @@
-//! Waiting for files, pipes and sockets: what the program would wait for inside of the operating system.
+//! Waiting for files, pipes and sockets, which the program would otherwise do inside of the operating system.
 //!
-//! A thread whose descriptor is not ready gives the token away at once and waits here, outside. Before each decision
+//! A thread whose descriptor is not ready gives up the token at once and waits here, outside. Before each decision
 //! about the next turn the runtime checks which descriptors have become ready. Between threads of one program that
-//! depends only on what they did, so the same seed gives the same run. When its turn comes, the thread finds the
-//! descriptor ready and does what it wanted with the token in hand.
+//! depends only on their actions, so the same seed gives the same run. When its turn comes, the thread finds the
+//! descriptor ready and executes its operation with the token.
 //!
-//! Each check leaves a record without an event. By it the schedule knows where a thread left, and a replay lets it leave
-//! there again, whether or not the descriptor is ready this time.
+//! Each check writes a record without an event. Through it the schedule contains where a thread left, and a replay
+//! lets it leave there again, whether or not the descriptor is ready this time.
 #![allow(unsafe_code)]
 
 use std::os::fd::BorrowedFd;
@@ -19,7 +19,7 @@ use super::{CHECK_INTERVAL, Control, Core, Resumption};
 use crate::buffers::{Record, special};
 use crate::host::{Host, Moment};
 
-/// A descriptor that a thread wants to be ready.
+/// A descriptor that a thread waits for.
 #[derive(Clone, Copy, Debug)]
 pub struct AwaitedDescriptor {
     pub fd: i32,
@@ -30,7 +30,7 @@ pub struct AwaitedDescriptor {
 }
 
 impl AwaitedDescriptor {
-    /// In the place of a descriptor: there is nothing to wait for.
+    /// In place of a descriptor: there is nothing to wait for.
     pub const NOTHING: i32 = -1;
 
     /// Whether the descriptor is ready within a time. Also true if `poll` fails: the thread was signalled because
@@ -40,14 +40,14 @@ impl AwaitedDescriptor {
             return true;
         }
         // SAFETY: the program uses this descriptor in the very call before which it waits here. If it is closed
-        // meanwhile, `poll` says so.
+        // meanwhile, `poll` returns an error.
         let fd = unsafe { BorrowedFd::borrow_raw(self.fd) };
         let events = PollFlags::from_bits_retain(self.events.cast_unsigned());
         let limit = Timespec::try_from(within).ok();
         poll(&mut [PollFd::from_borrowed_fd(fd, events)], limit.as_ref()) != Ok(0)
     }
 
-    /// What is left of the limit, but short: the end of control must be noticed, too.
+    /// The rest of the limit, but short: the end of control must be noticed, too.
     fn slice(&self, begun: Instant) -> Duration {
         let left = self.limit.map(|limit| limit.saturating_sub(begun.elapsed()));
         // Rounded up: `poll` counts milliseconds, and would return at once for what is left of the last one.
@@ -60,7 +60,7 @@ impl AwaitedDescriptor {
 }
 
 impl<H: Host> Control<H> {
-    /// Waits until a descriptor is ready, or the limit is over. False if that is not for us to do.
+    /// Waits until a descriptor is ready, or the limit has passed. False if the thread is not controlled.
     pub fn await_ready(&self, env: H::Env, awaited: &AwaitedDescriptor) -> bool {
         let begun = Instant::now();
         let may_leave = |_: &ThreadId| self.host.may_stop(env, Moment::Leaving);
@@ -81,7 +81,7 @@ impl<H: Host> Control<H> {
         true
     }
 
-    /// Gives the token away unless the descriptor is ready; in a replay, if it was given away here.
+    /// Gives up the token unless the descriptor is ready; in a replay, if it was given up here.
     fn leaves(&self, env: H::Env, me: ThreadId, awaited: &AwaitedDescriptor) -> bool {
         let mut core = self.core();
         let look = Record { site: special::LOOK, ..Record::default() };
@@ -100,7 +100,7 @@ impl<H: Host> Control<H> {
         away
     }
 
-    /// Waits without the token. False if the limit is over.
+    /// Waits without the token. False if the limit has passed.
     fn watch(&self, me: ThreadId, awaited: &AwaitedDescriptor, begun: Instant) -> bool {
         loop {
             if awaited.is_ready(awaited.slice(begun)) {
@@ -117,7 +117,7 @@ impl<H: Host> Control<H> {
         }
     }
 
-    /// The limit is over in real time. For the program it is over when virtual time says so: sleeps until then.
+    /// The limit has passed in real time. For the program it passes in virtual time: sleeps until then.
     fn sleep_on(&self, env: H::Env, me: ThreadId, deadline: Nanos) -> Option<Wake> {
         let mut core = self.core();
         if core.over {
@@ -137,7 +137,7 @@ impl<H: Host> Control<H> {
         }
     }
 
-    /// Before a decision: lets those take part whose descriptors have become ready.
+    /// Before a decision: threads whose descriptors have become ready take part in it.
     pub(super) fn wake_ready(core: &mut Core<H>) {
         let Core { slots, scheduler, .. } = core;
         let ready = |awaited: AwaitedDescriptor| awaited.is_ready(Duration::ZERO);

@@ -1,4 +1,4 @@
-//! Threads come and go.
+//! Start and end of threads.
 
 use std::sync::atomic::Ordering;
 
@@ -73,7 +73,7 @@ impl<H: Host> Control<H> {
         core.scheduler.abandon(child);
     }
 
-    /// A thread starts that is not to be controlled.
+    /// An uncontrolled thread starts.
     pub fn uncontrolled_thread(&self) {
         self.core().tally.uncontrolled += 1;
     }
@@ -102,12 +102,12 @@ impl<H: Host> Control<H> {
         true
     }
 
-    /// What the host knows of a controlled thread.
+    /// The host's data of a controlled thread.
     pub fn with_thread<T>(&self, thread: ThreadId, body: impl FnOnce(&H::Thread) -> T) -> T {
         body(&self.core().slots[thread.index()].thread)
     }
 
-    /// The current thread has run all of its code. Those who wait on the lock that `joined_on` gives are woken.
+    /// The current thread has run all of its code. Threads that wait on the lock that `joined_on` returns are woken.
     pub fn ended(&self, env: H::Env, joined_on: impl FnOnce(&H::Thread) -> Option<LockKey>) {
         let Some(me) = current_thread() else { return };
         if !self.is_on() {
@@ -130,8 +130,8 @@ impl<H: Host> Control<H> {
         }
         self.host.revoke(env, core.away());
         if core.slots.iter().all(|slot| slot.ended || slot.daemon) {
-            // Only daemons are left. The program shuts down, and where that finds them depends on the moment: what
-            // they do now is no part of the run.
+            // Only daemons are left. The program shuts down, and what they do then depends on timing: it is not part
+            // of the run.
             if core.slots.iter().all(|slot| slot.ended) {
                 // No thread is left: a plan that still waits for one reports that now.
                 core.scheduler.next(Reason::Ended, &self.host);
@@ -142,7 +142,7 @@ impl<H: Host> Control<H> {
         }
     }
 
-    /// A thread that has ended for the runtime is soon dead for the program, too. Waits for that: the program can ask
+    /// A thread that has ended for the runtime soon ends for the program, too. Waits for that: the program can ask
     /// whether the thread is alive, and the answer must not depend on timing.
     pub(super) fn bury(&self, env: H::Env, core: &mut Core<H>) {
         if let Some(dead) = core.dying.take() {
@@ -168,7 +168,7 @@ impl<H: Host> Control<H> {
         let Some(processor) = self.settings.processor else { return };
         let mut set = CpuSet::new();
         set.set(processor);
-        // Without it switches are slower, nothing else.
+        // Without it context switches are slower, nothing else.
         let _ = sched_setaffinity(None, &set);
     }
 }

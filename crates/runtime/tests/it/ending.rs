@@ -1,4 +1,4 @@
-//! How runs end: by themselves, by a deadlock, by a failure, and with threads that are left.
+//! How runs end: normally, by a deadlock, by a failure, and with remaining threads.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ fn somebody_else_may_notify_in_time() {
     let recorded = run(&Run::new(PolicyKind::RunToBlock, 0), |main| {
         let control = Arc::clone(&main.control);
         let helper = std::thread::spawn(move || {
-            // Before the main thread waits this does nothing, so it is done until that has happened.
+            // Before the main thread waits this does nothing, so it is repeated until that has happened.
             while control.is_on() {
                 control.notified_outside(|| LockKey(5), true);
                 std::thread::sleep(Duration::from_millis(1));
@@ -86,7 +86,7 @@ fn a_lock_that_only_the_model_takes_to_be_held_is_put_right() {
             program.unlock(9);
             program.unlock(8);
         });
-        // The model believes that the main thread has this lock; it does not. So there is no cycle.
+        // In the model the main thread has this lock; in fact it does not. So there is no cycle.
         main.own(9, ThreadId(0));
         main.control.host().wrong.lock().expect("no panic").push(9);
         main.control.leave_contended(());
@@ -109,7 +109,7 @@ fn a_daemon_that_is_left_runs_free_and_is_not_recorded() {
     let recorded = run(&Run::new(PolicyKind::RunToBlock, 0), move |main| {
         main.spawn("daemon", true, move |program| {
             program.access(1, 0);
-            // It waits for what never happens. The end of the run is not held up by that.
+            // It waits for something that never happens. The end of the run is not delayed by that.
             assert!(!program.block(Blocker::Park { deadline: None }));
             program.access(2, 0);
             ran.store(true, Ordering::Relaxed);
@@ -158,6 +158,6 @@ fn a_full_disk_is_told_and_the_program_goes_on() {
         ended.store(true, Ordering::Relaxed);
     });
     assert!(seen.load(Ordering::Relaxed) && !recorded.progress.done);
-    let fault = recorded.progress.fault.expect("it is told");
+    let fault = recorded.progress.fault.expect("it is reported");
     assert!(fault.starts_with("the trace cannot be written"), "{fault}");
 }

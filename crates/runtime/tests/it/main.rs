@@ -1,4 +1,4 @@
-//! The runtime without any front end of a real language: programs of plain threads run under its control.
+//! The runtime without a front end of a real language: programs of plain threads run under its control.
 
 mod ending;
 mod outside;
@@ -9,6 +9,6 @@ mod tokens;
 
 use untorn_runtime::Allocator;
 
-/// As a front end has it, so that all that is tested here is tested with this allocator, too.
+/// As in a front end, so that everything is tested with this allocator, too.
 #[global_allocator]
 static MEMORY: Allocator = Allocator::new();

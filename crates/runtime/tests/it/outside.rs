@@ -1,4 +1,4 @@
-//! Threads that lose the token outside: at foreign locks, at pipes, in system calls that nobody sees.
+//! Threads that lose the token outside: at foreign locks, at pipes, in system calls that the runtime does not see.
 
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
 use std::os::fd::AsRawFd;
@@ -12,7 +12,7 @@ use untorn_schedule::{PolicyKind, Reason};
 
 use crate::program::{Program, Recorded, Run, run};
 
-/// A thread leaves, the other one runs on, and the first comes back by its next event.
+/// A thread leaves, the other one continues, and the first returns at its next event.
 fn leaving(main: &Program) {
     let child = main.spawn("child", false, |program| {
         (10..13).for_each(|site| program.access(site, 0));
@@ -64,12 +64,12 @@ fn through_a_pipe(run_it: &Run) -> Recorded {
 fn reads(main: &Program, mut reader: PipeReader, mut writer: PipeWriter) {
     let child = main.spawn("writer", false, move |program| {
         program.access(10, 0);
-        writer.write_all(b"x").expect("somebody reads");
+        writer.write_all(b"x").expect("the pipe is open");
         program.access(11, 0);
     });
     main.access(1, 0);
     assert!(main.control.await_ready((), &awaited(&reader, None)));
-    reader.read_exact(&mut [0]).expect("somebody wrote");
+    reader.read_exact(&mut [0]).expect("a byte was written");
     main.access(2, 0);
     main.join(child);
 }
@@ -113,16 +113,16 @@ fn who_must_not_leave_waits_with_the_token() {
     });
 }
 
-/// Reads from the pipe without a word to the runtime, as a library might.
+/// Reads from the pipe without informing the runtime, as a library might.
 fn blocks_unseen(run_it: &Run) -> Recorded {
     let (mut reader, mut writer) = pipe().expect("a pipe");
     run(run_it, move |main| {
         let child = main.spawn("writer", false, move |program| {
             program.access(10, 0);
-            writer.write_all(b"x").expect("somebody reads");
+            writer.write_all(b"x").expect("the pipe is open");
         });
         main.access(1, 0);
-        reader.read_exact(&mut [0]).expect("somebody wrote");
+        reader.read_exact(&mut [0]).expect("a byte was written");
         main.access(2, 0);
         main.join(child);
     })
@@ -134,7 +134,7 @@ fn the_watchdog_takes_the_token_from_a_thread_in_a_system_call() {
     let recorded = blocks_unseen(&Run { watchdog, ..Run::new(PolicyKind::RunToBlock, 0) });
     assert_eq!(recorded.accesses(), [(0, 1), (1, 10), (0, 2)]);
     assert_eq!(recorded.summary().stolen, 1);
-    // In the replay the thread leaves at the same place, and nobody has to take anything from it.
+    // In the replay the thread leaves at the same point, and the token is not taken from it.
     let replayed = blocks_unseen(&Run { watchdog, ..Run::replay(&recorded.schedule) });
     assert_eq!(replayed.accesses(), recorded.accesses());
     assert_eq!(replayed.summary().stolen, 0);

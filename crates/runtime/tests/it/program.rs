@@ -31,7 +31,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What belongs to a thread: it must not be stopped so deep inside of critical code, and has branched so often.
+/// The state of a thread: how deeply it is inside of code that must not be preempted, and how often it has branched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct State {
     unstoppable: u32,
@@ -44,7 +44,7 @@ pub struct TestHost {
     limit: AtomicUsize,
     unstoppable: AtomicU32,
     branches: AtomicU32,
-    /// Who has the token: its number, counted from 1.
+    /// The number of the thread with the token, counted from 1.
     owner: AtomicU32,
     away: AtomicUsize,
     owners: Mutex<HashMap<u64, ThreadId>>,
@@ -132,7 +132,7 @@ pub struct Program {
     running: Arc<Mutex<Vec<thread::JoinHandle<()>>>>,
 }
 
-/// Thrown by a call that comes back because control has ended: the thread has nothing more to do.
+/// Thrown by a call that returns because control has ended: the thread has nothing more to do.
 struct Free;
 
 impl Program {
@@ -145,7 +145,7 @@ impl Program {
         current_thread().is_some_and(|me| owner == me.0 + 1)
     }
 
-    /// What a probe does: leaves a record, if the thread has the token or gets it back.
+    /// Acts as a probe: writes a record, if the thread has the token or gets it back.
     pub fn access(&self, site: u32, value: u64) {
         let host = self.control.host();
         let back = || host.away.load(Ordering::Relaxed) > 0 && self.control.come_back(());
@@ -165,14 +165,14 @@ impl Program {
         }
     }
 
-    /// Before a branch: a thread that only branches is taken to spin.
+    /// Before a branch: a thread that only branches is considered to spin.
     pub fn branch(&self) {
         if self.control.host().branches.fetch_add(1, Ordering::Relaxed) >= 100 {
             self.control.spinning(());
         }
     }
 
-    /// What is done inside must not be interrupted.
+    /// The body must not be preempted.
     pub fn unstoppable(&self, body: impl FnOnce()) {
         self.control.host().unstoppable.fetch_add(1, Ordering::Relaxed);
         body();
@@ -193,7 +193,7 @@ impl Program {
         self.access(ACQUIRED, lock);
     }
 
-    /// In the model only, without a word to anybody.
+    /// In the model only, without informing the runtime.
     pub fn own(&self, lock: u64, thread: ThreadId) {
         locked(&self.control.host().owners).insert(lock, thread);
     }
@@ -220,7 +220,7 @@ impl Program {
         let child = self.control.fork((), me, name, number, daemon);
         let program = self.clone();
         let body = move || {
-            // A thread that comes when control has ended already is not controlled, and runs all the same.
+            // A thread that starts when control has ended is not controlled, and runs nevertheless.
             let controlled = program.control.started((), |&thread| thread == number);
             assert!(controlled || !program.control.is_on());
             program.body(body);
@@ -269,7 +269,7 @@ impl Run {
     }
 }
 
-/// What became of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Recorded {
     /// Thread and site and value of all records, in order.
@@ -345,7 +345,7 @@ fn deadlocked(code: i32) {
     assert_eq!(code, untorn_runtime_protocol::DEADLOCK_EXIT);
 }
 
-/// Runs a program and gives back all that was recorded of it.
+/// Runs a program and returns everything that was recorded of it.
 pub fn run(run: &Run, main: impl FnOnce(&Program) + Send + 'static) -> Recorded {
     let folder = Folder::new();
     let trace = run.trace.clone().unwrap_or_else(|| folder.0.join("run.utr"));
@@ -395,7 +395,7 @@ pub fn run(run: &Run, main: impl FnOnce(&Program) + Send + 'static) -> Recorded 
     control.report();
     let schedule = utr::extras(&trace, SCHEDULE).ok();
     let steps = schedule.map_or(Ok(Vec::new()), |bytes| Schedule::decode(&bytes));
-    let progress = std::fs::read(folder.0.join("progress.json")).expect("it was told");
+    let progress = std::fs::read(folder.0.join("progress.json")).expect("it was written");
     let (records, summary) = (locked(&keep.records).clone(), locked(&keep.summary).clone());
     Recorded {
         records,

@@ -1,4 +1,4 @@
-//! Who runs when: policies, replay, locks, permits, time.
+//! Which thread runs when: policies, replay, locks, permits, time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -79,7 +79,7 @@ fn a_lost_update_is_found_by_preemption_and_never_happens_without() {
     assert!(counts.contains(&1) && counts.contains(&2), "{counts:?}");
 }
 
-/// Locks, waits for permits, sleeps, and a thread that starts another one: all that a schedule has to repeat.
+/// Locks, permits, sleeps, and a thread that starts another one: all that a schedule has to repeat.
 fn busy(main: &Program) {
     let worker = |number: u64| {
         move |program: &Program| {

@@ -29,7 +29,7 @@ fn the_runtime_uses_no_locks_and_starts_no_threads_of_the_standard_library() {
             }
             files += 1;
             let text = std::fs::read_to_string(&path).expect("readable");
-            // Unit tests start threads, and comments may name what is not used.
+            // Unit tests start threads, and comments may name functions that are not used.
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();
             for (number, line) in code.lines().enumerate() {
                 let line = line.split("//").next().unwrap_or_default();

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use untorn_runtime::{Released, Tokens, WaitResult};
-use untorn_schedule::{Mode, Next, Options, PolicyKind, Reason, Scheduler, ThreadId};
+use untorn_schedule::{Decision, Mode, Options, PolicyKind, Reason, Scheduler, ThreadId};
 
 #[test]
 fn a_token_may_come_before_its_thread() {
@@ -46,7 +46,7 @@ fn after_the_release_nobody_waits() {
     }
     tokens.give(ThreadId(0));
     assert_eq!(tokens.wait_for_turn(ThreadId(0)), Err(Released));
-    assert_eq!(tokens.wait_for_turn(ThreadId(77)), Err(Released), "one that nobody knew");
+    assert_eq!(tokens.wait_for_turn(ThreadId(77)), Err(Released), "an unknown thread");
     let limit = Duration::from_secs(1);
     assert_eq!(tokens.wait_for_turn_timeout(ThreadId(1), limit), Err(Released));
     assert!(tokens.is_released());
@@ -61,22 +61,22 @@ struct Shared {
 }
 
 impl Shared {
-    /// Gives the token to who is next.
+    /// Gives the token to the next thread.
     fn hand_over(&self, thread: ThreadId, events: u64, why: Reason) -> ThreadId {
-        let mut scheduler = self.scheduler.lock().expect("nobody panicked");
+        let mut scheduler = self.scheduler.lock().expect("no thread panicked");
         scheduler.ran(thread, events);
         if why == Reason::Ended {
             scheduler.end(thread);
         }
         match scheduler.next(why, &|_| None) {
-            Next::Run(turn) => {
+            Decision::Run(turn) => {
                 if turn.thread != thread {
                     self.running.fetch_sub(1, Ordering::Relaxed);
                     self.tokens.give(turn.thread);
                 }
                 turn.thread
             }
-            Next::Finished => thread,
+            Decision::Finished => thread,
             other => panic!("{other:?}"),
         }
     }
@@ -98,7 +98,7 @@ fn exactly_one_thread_runs_at_a_time() {
         running: AtomicU32::new(0),
     });
     let first = {
-        let mut scheduler = shared.scheduler.lock().expect("nobody panicked");
+        let mut scheduler = shared.scheduler.lock().expect("no thread panicked");
         for i in 0..THREADS {
             scheduler.spawn(&format!("t{i}"));
         }
@@ -119,10 +119,10 @@ fn exactly_one_thread_runs_at_a_time() {
             })
         })
         .collect();
-    let Next::Run(turn) = first else { panic!("{first:?}") };
+    let Decision::Run(turn) = first else { panic!("{first:?}") };
     shared.tokens.give(turn.thread);
     workers.into_iter().for_each(|worker| worker.join().expect("no panic"));
-    let scheduler = shared.scheduler.lock().expect("nobody panicked");
+    let scheduler = shared.scheduler.lock().expect("no thread panicked");
     assert_eq!(scheduler.outcome().events, u64::from(THREADS * EVENTS));
     assert!(scheduler.outcome().turns > u64::from(EVENTS));
 }

@@ -3,9 +3,9 @@
 //! **Paper:** Eslamimehr, Lesani, *AtomChase: Directed Search Towards Atomicity Violations*, ISSRE
 //! 2015: the directed execution.
 //!
-//! Each thread is held before its next planned event until the steps before it are done. The thread
-//! of the current step runs; others run only when it cannot go on by itself: preferably who has the
-//! lock it wants or the end it waits for, in small pieces, so that it goes on as soon as it can.
+//! Each thread is held before its next planned event until the steps before it are done. The thread of the current
+//! step runs. Others run only when it cannot continue by itself: preferably the owner of the lock that it requests or
+//! the thread whose end it waits for, for a few events at a time, so that it continues as soon as it can.
 //!
 //! **What we changed, and why.**
 //! * A thread that spins or polls until another does something *can* run, but must not run for
@@ -14,34 +14,34 @@
 //! * A thread that sleeps is not waited for: the clock jumps, which is as if the others had been
 //!   slow. One that is outside is waited for, until the front end has waited enough: only then it
 //!   may need the others' help.
-//! * An event that a thread executes before the plan's earlier steps of that thread lets it pass:
+//! * If a thread executes a planned event too early, before earlier steps of that thread, the event is let through:
 //!   the steps before it may still be possible, and the longest executable prefix is wanted.
 //!
-//! **Promise:** events execute in the order of the plan as long as it is followed; it never hangs:
-//! a plan that cannot be followed is released with a reason, and the run goes on.
+//! **Promise:** events execute in the order of the plan as long as it is followed. It never hangs: a plan that cannot
+//! be followed is released with a reason, and the run continues.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use untorn_trace::ids::ThreadId;
 
 use crate::policy::next_in_round;
-use crate::replay::{Patience, Wish};
+use crate::replay::{Instruction, Patience};
 use crate::threads::{State, Threads};
 use crate::{
     AtSite, Blocker, Locks, Options, Plan, PlanFailure, PlanRelease, PlanSite, PlanStep,
     PlanThread, Reason, Step,
 };
 
-/// Events for a thread that helps. It may free the thread of the step within them, so they are few.
+/// Events for a thread that runs to unblock the thread of the step. They are few, because it may do so early.
 const HELP: u64 = 128;
 
-/// So often the thread of a step may sleep or yield before others get a turn: then it polls.
+/// How often the thread of a step may sleep or yield before it is considered to poll, and others get a turn.
 const PAUSES: u32 = 3;
 
 #[derive(Debug)]
 struct Planned {
     thread: PlanThread,
-    /// Which thread that is, once it was started.
+    /// The thread, once it was started.
     id: Option<ThreadId>,
     site: PlanSite,
     occurrence: u32,
@@ -51,18 +51,18 @@ struct Planned {
 
 /// The steps of one thread that are not yet done.
 #[derive(Debug, Default)]
-struct Own {
+struct RemainingSteps {
     /// Ascending.
     steps: VecDeque<usize>,
-    /// The same by what the thread comes to. Two steps may name the same event.
+    /// The same by the event that the thread reaches. Two steps may name the same event.
     by_event: BTreeMap<(PlanSite, u32), Vec<usize>>,
 }
 
-/// A thread that was told to execute its planned event.
+/// A thread that was allowed to execute its planned event.
 #[derive(Copy, Clone, Debug)]
 struct Executing {
     thread: ThreadId,
-    /// In the turn that is open. What it executed in the turn before it was told so does not count.
+    /// Whether it was allowed in the open turn. What it executed in that turn before does not count.
     this_turn: bool,
 }
 
@@ -72,19 +72,20 @@ pub(crate) struct Follow {
     /// The current step.
     at: usize,
     /// The threads of the plan that were started.
-    own: BTreeMap<ThreadId, Own>,
-    /// How often a thread came to a place.
+    own: BTreeMap<ThreadId, RemainingSteps>,
+    /// How often a thread reached a point.
     arrivals: BTreeMap<(ThreadId, PlanSite), u32>,
-    /// Threads that stand before a planned event, and its step.
+    /// Threads that are before a planned event, and its step.
     held: BTreeMap<ThreadId, usize>,
     executing: Option<Executing>,
-    /// The thread of the step lets another go first.
+    /// The thread of the step lets another thread run first.
     resting: bool,
     /// How often it slept or yielded since the last step was done.
     pauses: u32,
-    /// The thread of the step is outside, and waiting for it has not helped.
+    /// The thread of the step is outside, and waiting for it had no effect.
     stays_outside: bool,
-    /// Who helped last, and for how many events at a stretch; 0 if it stopped by itself.
+    /// The thread that ran last to unblock the leader, and for how many consecutive events; 0 if it stopped by
+    /// itself.
     helper: (ThreadId, u64),
     /// Since the last step was done.
     events: u64,
@@ -164,7 +165,7 @@ impl Follow {
             if sites.contains(&self.steps[self.at].site) {
                 return AtSite::Go { stop_after: true };
             }
-            // It went on: there are places, such as the initialiser of a class, where it cannot be stopped.
+            // It continued: at some points, such as in a class initialiser, a thread cannot be stopped.
             self.step_is_done(thread);
             if self.is_over() {
                 return AtSite::Go { stop_after: false };
@@ -195,7 +196,7 @@ impl Follow {
         AtSite::Go { stop_after: due.is_some() }
     }
 
-    /// `why` is what the front end said: a wait is a planned event that blocks its thread.
+    /// `why` is the reason that the front end passed: a wait is a planned event that blocks its thread.
     pub(crate) fn turn_ended(&mut self, step: Step, why: Reason, threads: &Threads) {
         if self.is_over() {
             return;
@@ -220,11 +221,10 @@ impl Follow {
         }
     }
 
-    /// The turn of a thread that was told to execute its planned event has ended: has it?
+    /// The turn of a thread that was allowed to execute its planned event has ended: checks whether it did.
     fn has_executed(&mut self, step: Step, why: Reason) {
         let Some(executing) = &mut self.executing else { return };
-        // It stops right after the event. If the turn ended otherwise, the thread got stuck within
-        // it.
+        // It stops right after the event. If the turn ended otherwise, the thread blocked within it.
         let done = match executing.this_turn {
             true => matches!(why, Reason::Plan | Reason::Budget),
             false => step.events > 0,
@@ -247,29 +247,29 @@ impl Follow {
         self.resting = false;
     }
 
-    pub(crate) fn wish(
+    pub(crate) fn instruct(
         &mut self,
         threads: &Threads,
         locks: &dyn Locks,
         patience: Patience,
-    ) -> Wish {
+    ) -> Instruction {
         if self.is_over() {
-            return Wish::Policy;
+            return Instruction::Policy;
         }
-        self.try_wish(threads, locks, patience).unwrap_or_else(|why| {
+        self.try_instruct(threads, locks, patience).unwrap_or_else(|why| {
             let held = self.held.iter().filter(|&(_, &step)| step != self.at);
             let held = held.map(|(&thread, &step)| (thread, step)).collect();
             self.release = Some(PlanRelease { step: self.at, why, held });
-            Wish::Policy
+            Instruction::Policy
         })
     }
 
-    fn try_wish(
+    fn try_instruct(
         &mut self,
         threads: &Threads,
         locks: &dyn Locks,
         patience: Patience,
-    ) -> Result<Wish, PlanFailure> {
+    ) -> Result<Instruction, PlanFailure> {
         let (events, turns) = (self.events, self.turns);
         if events > self.options.plan_events || turns > self.options.plan_turns {
             return Err(PlanFailure::NoProgress { events, turns });
@@ -280,39 +280,41 @@ impl Follow {
             let outside = threads.is_outside(thread);
             self.stays_outside = outside && (self.stays_outside || patience.exhausted);
             if outside && !self.stays_outside {
-                return Ok(Wish::Idle);
+                return Ok(Instruction::Idle);
             }
             if !self.resting
-                && let Some(wish) = self.lead(thread, threads, locks, patience)
+                && let Some(instruction) = self.lead(thread, threads, locks, patience)
             {
-                return Ok(wish);
+                return Ok(instruction);
             }
         }
         if let Some(thread) = self.find_helper(leader, threads, locks)? {
             let spins = leader.is_some_and(|leader| threads.can_run(leader, locks));
-            // A thread with planned events of its own must not go further than it has to: it might
-            // come to hold the lock that the leader needs while it waits for its own turn.
+            // A thread with planned events must not run further than necessary: it might acquire the lock that the
+            // leader needs and hold it while it waits for its own turn.
             let planned = self.own.get(&thread).is_some_and(|own| !own.steps.is_empty());
             let budget = match (spins, planned) {
                 (true, _) => patience.quantum,
                 (false, true) => 1,
                 (false, false) => HELP,
             };
-            return Ok(Wish::Run { thread, budget: budget.max(1), leave: false });
+            return Ok(Instruction::Run { thread, budget: budget.max(1), leave: false });
         }
         self.resting = false;
-        if let Some(wish) = leader.and_then(|thread| self.lead(thread, threads, locks, patience)) {
-            return Ok(wish);
+        if let Some(instruction) =
+            leader.and_then(|thread| self.lead(thread, threads, locks, patience))
+        {
+            return Ok(instruction);
         }
         let outside = threads.any_outside() && !patience.exhausted;
         if outside && patience.patient {
-            return Ok(Wish::Idle);
+            return Ok(Instruction::Idle);
         }
         if let Some(deadline) = threads.anyone_runs_at(locks) {
-            return Ok(Wish::Jump(deadline));
+            return Ok(Instruction::Jump(deadline));
         }
         if outside {
-            return Ok(Wish::Idle);
+            return Ok(Instruction::Idle);
         }
         Err(leader.map_or(PlanFailure::NoSuchThread, |thread| stuck(thread, threads, locks)))
     }
@@ -327,27 +329,28 @@ impl Follow {
         }
     }
 
-    /// Lets the thread of the step go on, if it can or if only the time stands in its way.
+    /// Lets the thread of the step continue, if it can run or if it only waits for a deadline.
     fn lead(
         &self,
         thread: ThreadId,
         threads: &Threads,
         locks: &dyn Locks,
         patience: Patience,
-    ) -> Option<Wish> {
+    ) -> Option<Instruction> {
         if threads.can_run(thread, locks) {
             // Its next event is the planned one, if it blocked within that.
             let budget = if self.executing.is_some() { 1 } else { patience.quantum.max(1) };
-            return Some(Wish::Run { thread, budget, leave: false });
+            return Some(Instruction::Run { thread, budget, leave: false });
         }
         match threads.state(thread) {
-            State::Blocked { on: Blocker::Sleep { deadline }, .. } => Some(Wish::Jump(deadline)),
+            State::Blocked { on: Blocker::Sleep { deadline }, .. } => {
+                Some(Instruction::Jump(deadline))
+            }
             _ => None,
         }
     }
 
-    /// Somebody who may run while the leader cannot. An error if the leader waits for one who is
-    /// held.
+    /// A thread that may run while the leader cannot. An error if the leader waits for a held thread.
     fn find_helper(
         &self,
         leader: Option<ThreadId>,
@@ -375,11 +378,11 @@ impl Follow {
     }
 }
 
-/// The thread that `thread` needs, directly or not: who has the lock, who must end. Itself if it
-/// needs none.
+/// The thread that `thread` waits for, directly or indirectly: the owner of a lock, or a thread that must end. Itself
+/// if it waits for none.
 fn last_needed(thread: ThreadId, threads: &Threads, locks: &dyn Locks) -> ThreadId {
     let mut at = thread;
-    // As many steps as there are threads: they may need each other in a circle.
+    // At most as many steps as there are threads: they may wait for each other in a cycle.
     for _ in 0..threads.live().len() {
         let needed = match threads.state(at) {
             State::WantsLock { lock, .. } => locks.owner(lock),

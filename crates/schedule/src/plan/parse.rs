@@ -1,13 +1,13 @@
-//! Reads the text of a plan. What [`Plan`] displays reads back as the same plan.
+//! Parses the text of a plan. The text that [`Plan`] displays parses to the same plan.
 
 use std::str::FromStr;
 
 use thiserror::Error;
 use untorn_trace::ids::ThreadId;
 
-use super::{AccessKind, Place, Plan, PlanStep, PlanThread, Spot};
+use super::{AccessKind, CodePoint, Plan, PlanPoint, PlanStep, PlanThread};
 
-/// Why a text is no plan: where, what should stand there, what does.
+/// Why a text is not a plan: the position, what was expected there, what was found.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("line {line}, column {column}: expected {expected}, found {found}")]
 pub struct PlanError {
@@ -18,7 +18,7 @@ pub struct PlanError {
     pub found: String,
 }
 
-/// Endings that tell a file from a method.
+/// File name endings that distinguish a file from a method.
 const FILES: [&str; 16] = [
     "java", "kt", "kts", "scala", "groovy", "clj", "c", "cc", "cpp", "cxx", "h", "hh", "hpp", "rs",
     "jsp", "inc",
@@ -67,7 +67,7 @@ pub(super) fn quote_place(name: &str) -> String {
     }
 }
 
-/// What cannot stand in the name of a file or method without quotes.
+/// Characters that cannot occur in the name of a file or method without quotes.
 fn ends_place(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | ':' | '(' | '+')
 }
@@ -123,14 +123,14 @@ impl<'a> Line<'a> {
         if !self.eat('@') {
             return Err(self.error(self.at, "'@' and a place"));
         }
-        let spot = self.spot()?;
+        let code_point = self.code_point()?;
         let kind = self.kind()?;
         let occurrence = self.occurrence()?;
         self.skip_space();
         if !self.rest().is_empty() {
             return Err(self.error(self.at, "the end of the line"));
         }
-        Ok(PlanStep { thread, place: Place { spot, kind }, occurrence })
+        Ok(PlanStep { thread, point: PlanPoint { code_point, kind }, occurrence })
     }
 
     fn thread(&mut self) -> Result<PlanThread, PlanError> {
@@ -175,7 +175,7 @@ impl<'a> Line<'a> {
         Err(self.error(start, "a closing quote"))
     }
 
-    fn spot(&mut self) -> Result<Spot, PlanError> {
+    fn code_point(&mut self) -> Result<CodePoint, PlanError> {
         self.skip_space();
         let start = self.at;
         let name = if self.rest().starts_with('"') {
@@ -194,28 +194,28 @@ impl<'a> Line<'a> {
         }
         let line = self.number("a line number")?;
         if is_file(&name) {
-            return Ok(Spot::FileLine { file: name, line });
+            return Ok(CodePoint::FileLine { file: name, line });
         }
         let (class, method) = self.method(&name, start)?;
-        Ok(Spot::MethodLine { class, method, line })
+        Ok(CodePoint::MethodLine { class, method, line })
     }
 
-    fn spot_with_pc(&mut self, name: &str, start: usize) -> Result<Spot, PlanError> {
+    fn spot_with_pc(&mut self, name: &str, start: usize) -> Result<CodePoint, PlanError> {
         let (class, method) = self.method(name, start)?;
         let descriptor = self.until(|c| c.is_whitespace() || c == '@').to_owned();
         if !self.eat('@') {
             return Err(self.error(self.at, "'@' and the pc"));
         }
         let pc = self.number("a pc")?;
-        Ok(Spot::MethodPc { class, method, descriptor, pc })
+        Ok(CodePoint::MethodPc { class, method, descriptor, pc })
     }
 
-    fn spot_in_module(&mut self, module: String) -> Result<Spot, PlanError> {
+    fn spot_in_module(&mut self, module: String) -> Result<CodePoint, PlanError> {
         let start = self.at;
         let word = self.until(char::is_whitespace);
         let offset = word.strip_prefix("+0x").and_then(|hex| u64::from_str_radix(hex, 16).ok());
         let offset = offset.ok_or_else(|| self.error(start, "an offset such as +0x1f3a"))?;
-        Ok(Spot::ModuleOffset { module, offset })
+        Ok(CodePoint::ModuleOffset { module, offset })
     }
 
     fn method(&self, name: &str, start: usize) -> Result<(String, String), PlanError> {
@@ -293,7 +293,7 @@ mod tests {
                 "pool-1.w_2 @ \"a.K.my (test): method\":9 acquire",
             ]
         );
-        assert_eq!(plan.steps[0].place.kind, Some(AccessKind::Read));
+        assert_eq!(plan.steps[0].point.kind, Some(AccessKind::Read));
         assert_eq!(plan.steps[1].thread, PlanThread::Name("my \"own\" thread".to_owned()));
         assert_eq!(plan.steps[2].occurrence, 2);
         assert_eq!(parse(&plan.to_string()), Ok(plan));

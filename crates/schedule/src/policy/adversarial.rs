@@ -1,19 +1,19 @@
 //! Adversarial: a random walk that delays threads at suspicious operations.
 //!
-//! **Paper:** Flanagan, Freund, Yi, *Velodrome*, PLDI 2008, which pauses a thread for a while when Atomizer
-//! finds the operation it is about to execute suspicious, so that others tear its block.
+//! **Paper:** Flanagan, Freund, Yi, *Velodrome*, PLDI 2008, which pauses a thread for a while when Atomizer considers
+//! its next operation suspicious, so that others interrupt its block.
 //!
 //! **What we changed, and why.**
-//! * What is suspicious is known from an earlier run, as places of the code ([`Role::Hold`]): operations at
-//!   which Atomizer warned, and those that would complete a candidate. No checker runs beside the program.
-//! * The paper's pause is a time. Ours is a number of events of others, drawn log-uniformly, so that a run can be
-//!   repeated; and only every other arrival is delayed, or all threads would be, equally.
+//! * The suspicious operations are known from an earlier run, as code positions ([`Role::Hold`]): operations at which
+//!   Atomizer warned, and those that would complete a candidate. No checker runs beside the program.
+//! * The paper's pause is a time. Ours is a number of events of other threads, drawn log-uniformly, so that a run can
+//!   be repeated. Only every other arrival is delayed; otherwise all threads would be delayed equally.
 //!
 //! **Promise:** every schedule of the random walk has a positive probability; none hangs.
 
 use untorn_trace::ids::ThreadId;
 
-use super::held::Held;
+use super::holds::HeldThreads;
 use super::{Arrival, Choice, Policy, Random};
 use crate::{Rng, Role};
 
@@ -23,7 +23,7 @@ const LONGEST: u64 = 16;
 #[derive(Debug, Default)]
 pub struct Adversarial {
     roles: Vec<Role>,
-    held: Held,
+    held: HeldThreads,
 }
 
 impl Policy for Adversarial {

@@ -1,22 +1,21 @@
-//! AtomFuzzer: a random walk that stops threads where they are about to take a lock again.
+//! AtomFuzzer: a random walk that holds threads where they are about to acquire a lock again.
 //!
-//! **Paper:** Park, Sen, *Randomized Active Atomicity Violation Detection in Concurrent Programs*, FSE
-//! 2008. A thread that has taken and released a lock inside of a block that is meant to be atomic, and is
-//! about to take it again, is paused until another thread takes the lock: then the block is torn.
+//! **Paper:** Park, Sen, *Randomized Active Atomicity Violation Detection in Concurrent Programs*, FSE 2008. A thread
+//! that has acquired and released a lock inside of an atomic block, and is about to acquire it again, is paused until
+//! another thread acquires the lock: then atomicity is violated.
 //!
 //! **What we changed, and why.**
-//! * Which acquisitions are such second ones is known from an earlier run, as places of the code
-//!   ([`Role::Hold`]); the places at which others take those locks are [`Role::Watch`]. A front end need
-//!   not know about locks and blocks before an event, only where a thread is. Two locks taken at one place
-//!   are therefore one.
-//! * A pause ends after [`PATIENCE`] events of others, or when everybody is paused.
+//! * These second acquisitions are known from an earlier run, as code positions ([`Role::Hold`]); the positions at
+//!   which others acquire those locks are [`Role::Watch`]. A front end need not know about locks and blocks before an
+//!   event, only the code position. Two locks acquired at one position are therefore treated as one.
+//! * A pause ends after [`PATIENCE`] events of others, or when all threads are paused.
 //!
-//! **Promise:** every schedule of the random walk has a positive probability to occur, but for those in which a
-//! thread passes a marked place while another could run; none hangs.
+//! **Promise:** every schedule of the random walk has a positive probability, except those in which a thread passes a
+//! hold mark while another could run; none hangs.
 
 use untorn_trace::ids::ThreadId;
 
-use super::held::Held;
+use super::holds::HeldThreads;
 use super::{Arrival, Choice, Policy, Random};
 use crate::{Rng, Role};
 
@@ -26,7 +25,7 @@ const PATIENCE: u64 = 20_000;
 #[derive(Debug, Default)]
 pub struct AtomFuzzer {
     roles: Vec<Role>,
-    held: Held,
+    held: HeldThreads,
 }
 
 impl Policy for AtomFuzzer {
@@ -39,7 +38,7 @@ impl Policy for AtomFuzzer {
             self.held.hold(thread, PATIENCE);
             return true;
         }
-        // Who goes on past either kind of mark takes a lock that somebody is held for.
+        // A thread that passes either kind of mark acquires a lock for which another thread may be held.
         self.held.let_others_go(thread);
         false
     }

@@ -12,8 +12,8 @@
 //! * A thread that spins with the highest priority would starve the one it waits for. The paper
 //!   lowers priorities heuristically, too; here a thread falls below all others when it yields or
 //!   has run a whole quantum.
-//! * A change point takes effect after its event, which is when the front end asks. If the policy
-//!   takes over in the middle of a run (behind a prefix or a plan), events count from there.
+//! * A change point takes effect after its event, which is when the front end asks. If the policy takes over in the
+//!   middle of a run (after a prefix or a plan), events count from there.
 //!
 //! **Promise:** a bug of depth d in a program of n threads and at most `length` events that neither
 //! yields nor outlasts the quantum is hit with probability at least 1/(n·length^(d−1)).
@@ -28,21 +28,21 @@ use crate::{Reason, Rng};
 /// Higher runs first. The order of the variants matters.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Priority {
-    /// Fell because it yielded or ran long; who fell last is lowest.
+    /// Lowered because it yielded or ran long; the last one is lowest.
     Fallen(Reverse<u64>),
-    /// Fell at this change point.
+    /// Lowered at this change point.
     Changed(u64),
     Initial(u64),
 }
 
 #[derive(Debug)]
 pub struct Pct {
-    /// By thread. Distinct but for an accident in 2⁻⁶⁴, when the higher id wins.
+    /// By thread. Distinct with probability 1 − 2⁻⁶⁴; on a tie the higher id wins.
     priorities: Vec<Priority>,
     /// Events at which a priority changes, and to which; the next one last.
     changes: Vec<(u64, Priority)>,
     quantum: u64,
-    /// How many fell.
+    /// How many priorities were lowered.
     fallen: u64,
     /// Events executed when the policy was first asked.
     origin: Option<u64>,
@@ -50,7 +50,7 @@ pub struct Pct {
 
 impl Pct {
     pub fn new(depth: u32, length: u64, quantum: u64, rng: &mut Rng) -> Self {
-        // A run has no more change points than events; a silly depth must not take the memory.
+        // A run has no more change points than events; a huge depth must not exhaust memory.
         let wanted = u64::from(depth.saturating_sub(1)).min(length);
         let mut changes: Vec<(u64, Priority)> = Vec::new();
         for rank in 0..wanted {
@@ -76,7 +76,7 @@ impl Pct {
         }
     }
 
-    /// Applies what the turn that just ended means for its thread.
+    /// Updates the priority of the thread whose turn just ended.
     fn turn_ended(&mut self, thread: ThreadId, why: Reason, events: u64) {
         let mut changed = false;
         while let Some(&(_, priority)) = self.changes.last().filter(|&&(at, _)| at <= events) {

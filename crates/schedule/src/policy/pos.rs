@@ -2,19 +2,19 @@
 //!
 //! **Paper:** Yuan, Yang, Gu, *Partial Order Aware Concurrency Sampling*, CAV 2018.
 //!
-//! Every pending event (the next one of each thread) has a random priority. The highest executes;
-//! the event that its thread comes to next gets a fresh one, and so does every pending event that conflicts
-//! with the one executed: what comes before it and what comes behind it are then drawn apart.
+//! Every pending event (the next one of each thread) has a random priority. The highest executes. The next event of
+//! its thread gets a fresh priority, and so does every pending event that conflicts with the executed one: its order
+//! before and after that event is then drawn independently.
 //!
 //! **What we changed, and why.**
 //! * Events that the front end announces ([`Policy::arrives`]) are pending in the sense of the paper: the
 //!   thread stops before each until it has the highest priority. Others (ends of blocks, notifications) are
 //!   known when they have been executed; they follow their announced event at once, [`STRETCH`] of them at most.
-//! * Two accesses conflict if the front end gives them the same number and one of them writes. It may know no more
-//!   than the field; then accesses of the same field of two objects are drawn anew without need.
-//! * A front end that announces nothing gets the paper's *basic POS*: a choice at each event, and fresh
-//!   priorities for the thread that ran (and for whom [`Policy::conflicted`] names).
-//! * A thread that is alone in being able to run gets a few events at a time, because there is nothing to choose.
+//! * Two accesses conflict if the front end gives them the same number and one of them writes. It may know only the
+//!   field; then accesses of the same field of two objects are redrawn unnecessarily.
+//! * A front end that announces nothing gets the paper's *basic POS*: a choice at each event, and fresh priorities
+//!   for the thread that ran (and for those that [`Policy::conflicted`] names).
+//! * If only one thread can run, it gets a few events at a time, because there is nothing to choose.
 //!
 //! **Promise:** every partial order of announced events has a positive probability; orders that need a
 //! thread to be delayed for long are likelier than under a random walk.
@@ -24,24 +24,24 @@ use untorn_trace::ids::ThreadId;
 use super::{Access, Arrival, Choice, Policy};
 use crate::Rng;
 
-/// Events in a row of which there is nothing to choose. One may free another thread, so they are few.
+/// Consecutive events without a choice. They are few, because one may unblock another thread.
 const STRETCH: u64 = 16;
 
-/// What a thread is about to do.
+/// The next event of a thread.
 #[derive(Copy, Clone, Debug, Default)]
-struct Next {
+struct PendingEvent {
     priority: u64,
-    /// It stopped before an announced event; what that accesses, if that is known.
+    /// The thread stopped before an announced event; its access, if known.
     stands: bool,
     access: Option<Access>,
-    /// It was chosen to execute the event it stands before.
+    /// It was chosen to execute its pending event.
     chosen: bool,
 }
 
 #[derive(Debug, Default)]
 pub struct Pos {
     /// By thread.
-    nexts: Vec<Next>,
+    nexts: Vec<PendingEvent>,
     /// The front end announces events.
     announced: bool,
 }
@@ -53,7 +53,7 @@ impl Pos {
         }
     }
 
-    /// The event is executed: pending ones that conflict with it are drawn anew.
+    /// The event is executed: pending events that conflict with it get new priorities.
     fn executes(&mut self, thread: ThreadId, access: Option<Access>, rng: &mut Rng) {
         let Some(access) = access else { return };
         for (index, other) in self.nexts.iter_mut().enumerate() {
@@ -68,7 +68,7 @@ impl Pos {
 impl Policy for Pos {
     fn spawned(&mut self, thread: ThreadId, rng: &mut Rng) {
         debug_assert_eq!(thread.index(), self.nexts.len(), "threads are numbered in order");
-        self.nexts.push(Next { priority: rng.bits(), ..Next::default() });
+        self.nexts.push(PendingEvent { priority: rng.bits(), ..PendingEvent::default() });
     }
 
     fn arrives(&mut self, thread: ThreadId, at: &Arrival<'_>, rng: &mut Rng) -> bool {
@@ -80,7 +80,8 @@ impl Policy for Pos {
             self.executes(thread, access, rng);
             return false;
         }
-        *next = Next { priority: rng.bits(), stands: true, access: at.access, chosen: false };
+        *next =
+            PendingEvent { priority: rng.bits(), stands: true, access: at.access, chosen: false };
         true
     }
 

@@ -17,7 +17,7 @@ use crate::{Reason, Rng};
 #[derive(Debug)]
 pub struct RunToBlock {
     quantum: u64,
-    /// Who ran last; the round goes on behind it.
+    /// The thread that ran last; the round continues after it.
     last: ThreadId,
 }
 
@@ -40,6 +40,6 @@ impl Policy for RunToBlock {
 
 /// The candidate with the next higher id, or the first.
 pub(crate) fn next_in_round(candidates: &[ThreadId], after: ThreadId) -> ThreadId {
-    let behind = candidates.partition_point(|&thread| thread <= after);
-    candidates.get(behind).or(candidates.first()).copied().unwrap_or(after)
+    let next = candidates.partition_point(|&thread| thread <= after);
+    candidates.get(next).or(candidates.first()).copied().unwrap_or(after)
 }

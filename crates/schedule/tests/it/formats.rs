@@ -1,9 +1,8 @@
-//! Schedules and plans as bytes and text: what is written reads back, and nothing that is read does
-//! harm.
+//! Schedules and plans as bytes and text: what is written parses back, and malformed input does no harm.
 
 use untorn_schedule::{
-    AccessKind, Place, Plan, PlanStep, PlanThread, PolicyKind, Reason, Schedule, ScheduleError,
-    Spot, Step, ThreadId,
+    AccessKind, CodePoint, Plan, PlanPoint, PlanStep, PlanThread, PolicyKind, Reason, Schedule,
+    ScheduleError, Step, ThreadId,
 };
 use untorn_testkit::Rng;
 
@@ -57,7 +56,7 @@ fn soak_random_bytes_are_a_schedule_or_an_error() {
             bytes.iter_mut().for_each(|byte| *byte &= 0x9f);
         }
         if let Ok(steps) = Schedule::decode(&bytes) {
-            // A number may be written longer than needed, so only the steps come back the same.
+            // A number may be encoded longer than needed, so only the steps are compared.
             assert_eq!(Schedule::decode(&Schedule::encode_steps(&steps)), Ok(steps));
         }
     }
@@ -118,11 +117,11 @@ fn random_plan(rng: &mut Rng) -> Plan {
     let step = |_| {
         let word = |rng: &mut Rng| random_text(rng, &WORD);
         let number = rng.bits() as u32;
-        let spot = match rng.below(4) {
-            0 => Spot::FileLine { file: format!("{}.java", word(rng)), line: number },
-            1 => Spot::MethodLine { class: word(rng), method: word(rng), line: number },
-            2 => Spot::ModuleOffset { module: word(rng), offset: u64::from(number) << 20 },
-            _ => Spot::MethodPc {
+        let code_point = match rng.below(4) {
+            0 => CodePoint::FileLine { file: format!("{}.java", word(rng)), line: number },
+            1 => CodePoint::MethodLine { class: word(rng), method: word(rng), line: number },
+            2 => CodePoint::ModuleOffset { module: word(rng), offset: u64::from(number) << 20 },
+            _ => CodePoint::MethodPc {
                 class: format!("p.{}", word(rng)),
                 method: word(rng),
                 descriptor: "(Ljava/lang/String;[I)V".to_owned(),
@@ -134,8 +133,8 @@ fn random_plan(rng: &mut Rng) -> Plan {
             0 => PlanThread::Id(ThreadId(rng.bits() as u32)),
             _ => PlanThread::Name(random_text(rng, &NAME)),
         };
-        let place = Place { spot, kind: rng.pick(&kinds) };
-        PlanStep { thread, place, occurrence: rng.between(1, 3) }
+        let point = PlanPoint { code_point, kind: rng.pick(&kinds) };
+        PlanStep { thread, point, occurrence: rng.between(1, 3) }
     };
     Plan { steps: (0..5).map(step).collect() }
 }

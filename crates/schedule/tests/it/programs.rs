@@ -1,12 +1,12 @@
 //! The scheduler against a simulated machine that runs random programs.
 //!
-//! The machine has its own idea of who can run, written from the meaning of locks, waits, permits
-//! and deadlines; every decision of the scheduler is compared with it.
+//! The machine determines by itself which threads can run, from the semantics of locks, waits, permits and deadlines.
+//! Every decision of the scheduler is compared with it.
 
 mod decisions;
 mod driver;
 mod explore;
-mod held;
+mod holding;
 mod machine;
 mod pct;
 mod plans;

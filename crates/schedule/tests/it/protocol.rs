@@ -1,7 +1,7 @@
 //! The protocol between front end and scheduler, case by case.
 
 use untorn_schedule::{
-    AtSite, Blocker, LockKey, Mode, Nanos, Next, Options, PlanSite, Policy, PolicyKind, Reason,
+    AtSite, Blocker, Decision, LockKey, Mode, Nanos, Options, PlanSite, Policy, PolicyKind, Reason,
     Rng, Schedule, Scheduler, Step, ThreadId, Turn, Wake,
 };
 use untorn_testkit::Rng as TestRng;
@@ -35,31 +35,31 @@ fn replay(steps: &[Step], options: Options, threads: u32) -> Scheduler {
 /// The next turn, which there must be.
 fn turn(scheduler: &mut Scheduler, why: Reason) -> Turn {
     match scheduler.next(why, &FREE) {
-        Next::Run(turn) => turn,
+        Decision::Run(turn) => turn,
         other => panic!("{other:?}"),
     }
 }
 
-/// The current thread blocks; gives the next turn.
+/// The current thread blocks; returns the next turn.
 fn block(scheduler: &mut Scheduler, on: Blocker) -> Turn {
-    let current = scheduler.current().expect("somebody runs");
+    let current = scheduler.current().expect("a thread runs");
     scheduler.block(current, on);
     turn(scheduler, Reason::Blocked)
 }
 
-fn end(scheduler: &mut Scheduler) -> Next {
-    let current = scheduler.current().expect("somebody runs");
+fn end(scheduler: &mut Scheduler) -> Decision {
+    let current = scheduler.current().expect("a thread runs");
     scheduler.end(current);
     scheduler.next(Reason::Ended, &FREE)
 }
 
 #[test]
 fn without_threads_all_is_finished() {
-    assert_eq!(plain(0).next(Reason::Budget, &FREE), Next::Finished);
+    assert_eq!(plain(0).next(Reason::Budget, &FREE), Decision::Finished);
     let mut scheduler = plain(2);
     scheduler.abandon(thread(1));
     assert_eq!(turn(&mut scheduler, Reason::Budget).thread, thread(0));
-    assert_eq!(end(&mut scheduler), Next::Finished);
+    assert_eq!(end(&mut scheduler), Decision::Finished);
     assert_eq!(scheduler.drain_turns(), [step(0, 0, Reason::Ended)]);
     assert_eq!(scheduler.drain_turns(), []);
 }
@@ -91,7 +91,7 @@ fn who_waits_longest_is_notified_first_and_then_needs_the_lock() {
     assert_eq!(scheduler.notify(LockKey(9), true), 0);
     assert_eq!(scheduler.notify(L, false), 1);
     let owned = |_: LockKey| Some(thread(2));
-    let Next::Run(still) = scheduler.next(Reason::Yielded, &owned) else { panic!() };
+    let Decision::Run(still) = scheduler.next(Reason::Yielded, &owned) else { panic!() };
     assert_eq!(still.thread, thread(2), "the lock is not free");
     let woken = turn(&mut scheduler, Reason::Yielded);
     assert_eq!((woken.thread, woken.wake), (thread(0), Wake::Notified));
@@ -124,7 +124,7 @@ fn time_is_events_and_jumps() {
     assert_eq!((late.thread, late.wake), (thread(0), Wake::TimedOut));
     assert_eq!(scheduler.now(), Nanos(1040), "the deadline had passed: no jump");
     let last = match end(&mut scheduler) {
-        Next::Run(last) => last,
+        Decision::Run(last) => last,
         other => panic!("{other:?}"),
     };
     assert_eq!((last.thread, last.wake), (thread(1), Wake::TimedOut));
@@ -135,24 +135,24 @@ fn time_is_events_and_jumps() {
 fn a_deadlock_says_who_waits_for_whom() {
     let mut scheduler = plain(3);
     turn(&mut scheduler, Reason::Budget);
-    // Thread 0 has lock 0 and wants lock 1, thread 1 the other way round.
+    // Thread 0 holds lock 0 and requests lock 1, thread 1 the other way round.
     let owner = |lock: LockKey| Some(thread(lock.0 as u32));
     for (own, wanted) in [(0, 1), (1, 0)] {
         assert_eq!(scheduler.current(), Some(thread(own)));
         scheduler.block(thread(own), Blocker::Lock(LockKey(wanted)));
-        assert!(matches!(scheduler.next(Reason::Blocked, &owner), Next::Run(_)));
+        assert!(matches!(scheduler.next(Reason::Blocked, &owner), Decision::Run(_)));
     }
     let cycle = Some(vec![thread(0), thread(1)]);
     assert_eq!(scheduler.outcome().lock_cycle, cycle, "found while another thread runs");
     scheduler.block(thread(2), Blocker::Park { deadline: None });
-    let Next::Deadlock(deadlock) = scheduler.next(Reason::Blocked, &owner) else { panic!() };
+    let Decision::Deadlock(deadlock) = scheduler.next(Reason::Blocked, &owner) else { panic!() };
     assert!(deadlock.certain);
     assert_eq!(deadlock.cycle, cycle);
     let waits: Vec<_> = deadlock.threads.iter().map(|s| (s.thread.0, s.holder)).collect();
     assert_eq!(waits, [(0, Some(thread(1))), (1, Some(thread(0))), (2, None)]);
-    // Somebody whom we do not know may still help the third.
+    // An unknown thread may still unblock the third.
     scheduler.unpark(thread(2));
-    assert!(matches!(scheduler.next(Reason::Blocked, &owner), Next::Run(_)));
+    assert!(matches!(scheduler.next(Reason::Blocked, &owner), Decision::Run(_)));
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_lock_of_a_foreign_thread_is_no_certain_deadlock() {
     turn(&mut scheduler, Reason::Budget);
     scheduler.block(thread(0), Blocker::Lock(L));
     let foreign = |_: LockKey| Some(ThreadId(u32::MAX));
-    let Next::Deadlock(deadlock) = scheduler.next(Reason::Blocked, &foreign) else { panic!() };
+    let Decision::Deadlock(deadlock) = scheduler.next(Reason::Blocked, &foreign) else { panic!() };
     assert!(!deadlock.certain);
     assert_eq!(deadlock.threads[0].holder, Some(ThreadId(u32::MAX)));
     assert_eq!(turn(&mut scheduler, Reason::Blocked).thread, thread(0));
@@ -174,14 +174,14 @@ fn a_patient_scheduler_waits_for_who_is_outside() {
     turn(&mut scheduler, Reason::Budget);
     block(&mut scheduler, Blocker::Outside);
     scheduler.block(thread(1), Blocker::Sleep { deadline: Nanos(50) });
-    assert_eq!(scheduler.next(Reason::Blocked, &FREE), Next::Idle);
+    assert_eq!(scheduler.next(Reason::Blocked, &FREE), Decision::Idle);
     assert_eq!((scheduler.now(), scheduler.current()), (Nanos(0), None));
-    assert_eq!(scheduler.next(Reason::Blocked, &FREE), Next::Idle);
+    assert_eq!(scheduler.next(Reason::Blocked, &FREE), Decision::Idle);
     scheduler.stop_waiting();
     assert_eq!(turn(&mut scheduler, Reason::Blocked).wake, Wake::TimedOut);
     assert_eq!(scheduler.now(), Nanos(50));
     scheduler.block(thread(1), Blocker::Sleep { deadline: Nanos(90) });
-    assert_eq!(scheduler.next(Reason::Blocked, &FREE), Next::Idle, "patient again");
+    assert_eq!(scheduler.next(Reason::Blocked, &FREE), Decision::Idle, "patient again");
     scheduler.returned(thread(0));
     assert_eq!(turn(&mut scheduler, Reason::Outside).thread, thread(0));
 }
@@ -196,12 +196,12 @@ fn replay_waits_for_a_foreign_waker_if_there_may_be_one() {
         scheduler.block(thread(0), Blocker::Park { deadline: None });
         let next = scheduler.next(Reason::Blocked, &FREE);
         if foreign_wakers {
-            assert_eq!(next, Next::Idle);
+            assert_eq!(next, Decision::Idle);
             scheduler.unpark(thread(0));
             assert_eq!(turn(&mut scheduler, Reason::Blocked).budget, 3);
             assert_eq!(scheduler.outcome().divergence, None);
         } else {
-            assert!(matches!(next, Next::Run(turn) if turn.thread == thread(1)), "{next:?}");
+            assert!(matches!(next, Decision::Run(turn) if turn.thread == thread(1)), "{next:?}");
             let words = scheduler.outcome().divergence.map(|divergence| divergence.to_string());
             let expected = "step 1: expected thread #0 to run 2 events until it ended, \
                 but thread #0 waits for a permit";
@@ -217,7 +217,7 @@ fn replay_gives_up_waiting_when_told_so() {
     let first = turn(&mut scheduler, Reason::Budget);
     assert!(first.leave && first.budget == 1);
     scheduler.ran(thread(0), 1);
-    assert_eq!(scheduler.next(Reason::Budget, &FREE), Next::Idle);
+    assert_eq!(scheduler.next(Reason::Budget, &FREE), Decision::Idle);
     assert_eq!(scheduler.blocked_on(thread(0)), Some(Blocker::Outside));
     scheduler.stop_waiting();
     assert_eq!(turn(&mut scheduler, Reason::Budget).thread, thread(1));
@@ -225,7 +225,7 @@ fn replay_gives_up_waiting_when_told_so() {
     assert_eq!(divergence.actual, "thread #0 waits for something outside");
 }
 
-/// The words for every way in which a turn can differ from its step.
+/// The message for every way in which a turn can differ from its step.
 #[test]
 fn a_divergence_is_put_into_words() {
     let cases = [
@@ -261,7 +261,7 @@ fn a_recording_that_was_cut_replays_up_to_the_cut() {
     assert_eq!(turn(&mut again, Reason::Budget).thread, thread(0));
     again.ran(thread(0), 8);
     assert_eq!(turn(&mut again, Reason::Yielded).thread, thread(1));
-    assert!(again.outcome().is_faithful(), "what comes behind a cut is not known");
+    assert!(again.outcome().is_faithful(), "what comes after a cut is not known");
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn a_run_that_outlives_its_schedule_differs_from_it() {
     let mut scheduler = replay(&[step(0, 1, Reason::Ended)], Options::default(), 2);
     turn(&mut scheduler, Reason::Budget);
     scheduler.ran(thread(0), 1);
-    assert!(matches!(end(&mut scheduler), Next::Run(_)));
+    assert!(matches!(end(&mut scheduler), Decision::Run(_)));
     let divergence = scheduler.outcome().divergence.expect("thread 1 still runs");
     assert_eq!(
         divergence.to_string(),
@@ -311,8 +311,8 @@ impl Policy for Third {
     }
 }
 
-/// The thread executes two events and then comes to one place after the other; gives where it is held for good, asking
-/// again where it is held, as a front end does.
+/// The thread executes two events and then reaches one point after the other; returns where it is held for good,
+/// asking again where it is held, as a front end does.
 fn held_at(scheduler: &mut Scheduler, turns: usize) -> u32 {
     let (mut place, mut held) = (0, 0);
     assert_eq!(turn(scheduler, Reason::Budget).thread, thread(0));
@@ -483,7 +483,7 @@ fn call(scheduler: &mut Scheduler, rng: &mut TestRng) {
         12 if rng.chance(40) => scheduler.cut(),
         _ => {
             let next = scheduler.next(rng.pick(&REASONS), &locks);
-            if let Next::Run(turn) = next {
+            if let Decision::Run(turn) = next {
                 assert_eq!(scheduler.current(), Some(turn.thread));
                 assert!(turn.budget > 0);
             }

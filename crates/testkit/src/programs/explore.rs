@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use untorn_trace::ThreadId;
 
-use super::{Machine, Place, Program};
+use super::{InstructionPoint, Machine, Program};
 
 /// Every state that some schedule reaches, and the steps between them.
 #[derive(Debug)]
 pub struct Explored {
     /// Which place is executed, and the state afterwards; those of state `i` end at `ends[i]`.
-    steps: Vec<(Place, u32)>,
+    steps: Vec<(InstructionPoint, u32)>,
     ends: Vec<u32>,
 }
 
@@ -33,7 +33,7 @@ impl Explored {
                     states.push(after);
                 }
                 let instr = u32::from(state.threads[thread].at);
-                steps.push((Place { thread: ThreadId(thread as u32), instr }, number));
+                steps.push((InstructionPoint { thread: ThreadId(thread as u32), instr }, number));
             }
             ends.push(steps.len() as u32);
             if states.len() > most {
@@ -47,13 +47,13 @@ impl Explored {
         self.ends.len()
     }
 
-    fn steps_of(&self, state: u32) -> &[(Place, u32)] {
+    fn steps_of(&self, state: u32) -> &[(InstructionPoint, u32)] {
         let start = if state == 0 { 0 } else { self.ends[state as usize - 1] };
         &self.steps[start as usize..self.ends[state as usize] as usize]
     }
 
     /// Whether some run executes these places, in this order, with whatever in between.
-    pub fn is_feasible(&self, places: &[Place]) -> bool {
+    pub fn is_feasible(&self, places: &[InstructionPoint]) -> bool {
         let mut now = vec![false; self.state_count()];
         now[0] = true;
         for &place in places {
@@ -67,7 +67,7 @@ impl Explored {
     }
 
     /// The states right after `place`, for runs that come from one of `from`.
-    fn after(&self, from: &[bool], place: Place) -> Vec<bool> {
+    fn after(&self, from: &[bool], place: InstructionPoint) -> Vec<bool> {
         let mut seen = from.to_vec();
         let mut reached = vec![false; from.len()];
         let mut open: Vec<u32> = (0..from.len() as u32).filter(|&s| from[s as usize]).collect();

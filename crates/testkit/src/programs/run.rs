@@ -2,7 +2,7 @@
 
 use untorn_trace::{Event, LabelId, Op, SiteId, ThreadId, Value};
 
-use super::{Instr, Machine, Place, Program};
+use super::{Instr, InstructionPoint, Machine, Program};
 use crate::rng::Rng;
 
 /// A recorded run.
@@ -10,7 +10,7 @@ use crate::rng::Rng;
 pub struct Recording {
     pub events: Vec<Event>,
     /// By event: the place that it is the execution of. A branch has that of the event after it.
-    pub places: Vec<Place>,
+    pub places: Vec<InstructionPoint>,
 }
 
 impl Program {
@@ -37,7 +37,7 @@ impl Program {
             }
             let Some(instr) = machine.enabled(self, thread) else { continue };
             let instr_at = u32::from(machine.threads[thread].at);
-            let place = Place { thread: ThreadId(thread as u32), instr: instr_at };
+            let place = InstructionPoint { thread: ThreadId(thread as u32), instr: instr_at };
             let count = std::mem::take(&mut branches[thread]);
             if count > 0 {
                 recording.push(place, Op::Branch { count });
@@ -50,7 +50,7 @@ impl Program {
 }
 
 impl Recording {
-    fn push(&mut self, place: Place, op: Op) {
+    fn push(&mut self, place: InstructionPoint, op: Op) {
         self.events.push(Event::new(place.thread, op, SiteId(place.thread.0 * 1000 + place.instr)));
         self.places.push(place);
     }

@@ -4,8 +4,8 @@ use super::*;
 use crate::rng::Rng;
 use crate::validity::is_well_formed;
 
-fn place(thread: u32, instr: u32) -> Place {
-    Place { thread: ThreadId(thread), instr }
+fn place(thread: u32, instr: u32) -> InstructionPoint {
+    InstructionPoint { thread: ThreadId(thread), instr }
 }
 
 #[test]

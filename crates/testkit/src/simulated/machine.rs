@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use untorn_frontend::ExitKind;
 use untorn_schedule::{
-    Access as SeenAccess, AccessKind, Arrival, AtSite, Blocker, LockKey, Next, Place, PlanSite,
-    PolicyKind, Reason, RunControl, Scheduler, Spot, Step, ThreadId, Wants,
+    Access as SeenAccess, AccessKind, AnnouncedEvents, Arrival, AtSite, Blocker, CodePoint,
+    Decision, LockKey, PlanPoint, PlanSite, PolicyKind, Reason, RunControl, Scheduler, Step,
+    ThreadId,
 };
 use untorn_trace::{Access, CallOutcome, Event, LabelId, LockId, Op, Tables, Value, VarId};
 
@@ -49,8 +50,8 @@ enum Effect {
 pub(super) struct Machine<'p> {
     program: &'p Program,
     scheduler: Scheduler,
-    places: Vec<Place>,
-    wants: Wants,
+    points: Vec<PlanPoint>,
+    announced: AnnouncedEvents,
     memory: Vec<i64>,
     /// By lock: who holds it, and how often.
     owners: HashMap<usize, (ThreadId, u32)>,
@@ -67,19 +68,19 @@ pub(super) struct Machine<'p> {
 
 impl<'p> Machine<'p> {
     pub(super) fn new(program: &'p Program, scheduler: Scheduler, control: &RunControl) -> Self {
-        let (places, wants) = match control {
-            RunControl::Policy(policy) => (Vec::new(), policy.wants()),
-            RunControl::Marks { policy, marks } => (marks.places(), policy.wants()),
+        let (points, announced) = match control {
+            RunControl::Policy(policy) => (Vec::new(), policy.announced_events()),
+            RunControl::Marks { policy, marks } => (marks.points(), policy.announced_events()),
             RunControl::Plan { plan, .. } => {
-                let places = plan.places().into_iter().cloned().collect();
-                (places, PolicyKind::RunToBlock.wants())
+                let points = plan.points().into_iter().cloned().collect();
+                (points, PolicyKind::RunToBlock.announced_events())
             }
         };
         Self {
             program,
             scheduler,
-            places,
-            wants,
+            points,
+            announced,
             memory: program.vars.iter().map(|var| var.initial).collect(),
             owners: HashMap::new(),
             threads: Vec::new(),
@@ -105,11 +106,11 @@ impl<'p> Machine<'p> {
             let ended = self.scheduler.drain_turns();
             self.steps.extend(ended);
             match next {
-                Next::Run(turn) => why = self.turn(turn.thread, turn.budget),
-                Next::Deadlock(_) => exit = Some(ExitKind::Deadlock),
-                Next::Finished => exit = Some(ExitKind::Exit(self.code)),
+                Decision::Run(turn) => why = self.turn(turn.thread, turn.budget),
+                Decision::Deadlock(_) => exit = Some(ExitKind::Deadlock),
+                Decision::Finished => exit = Some(ExitKind::Exit(self.code)),
                 // Nobody is ever outside.
-                Next::Idle => self.scheduler.stop_waiting(),
+                Decision::Idle => self.scheduler.stop_waiting(),
             }
             if self.is_over {
                 exit = Some(ExitKind::Exit(self.code));
@@ -184,7 +185,7 @@ impl<'p> Machine<'p> {
         Reason::Budget
     }
 
-    /// Before an event that a plan names or that the policy wants to hear of.
+    /// Before an event that a plan names or that the policy announced to hear of.
     fn ask(&mut self, thread: ThreadId) -> AtSite {
         let go = AtSite::Go { stop_after: false };
         let own = &self.threads[thread.index()];
@@ -195,16 +196,17 @@ impl<'p> Machine<'p> {
         if own.asked || own.waits.is_some() {
             return go;
         }
-        let is_here = |place: &Place| {
-            let spot = Spot::ModuleOffset { module: MODULE.to_owned(), offset: (*line).into() };
-            place.spot == spot && place.kind.is_none_or(|wanted| wanted == kind)
+        let is_here = |point: &PlanPoint| {
+            let code_point =
+                CodePoint::ModuleOffset { module: MODULE.to_owned(), offset: (*line).into() };
+            point.code_point == code_point && point.kind.is_none_or(|wanted| wanted == kind)
         };
-        let sites = self.places.iter().enumerate().filter(|(_, place)| is_here(place));
+        let sites = self.points.iter().enumerate().filter(|(_, point)| is_here(point));
         let marks: Vec<PlanSite> = sites.map(|(index, _)| PlanSite(index as u32)).collect();
-        if marks.is_empty() && self.wants != Wants::Everything {
+        if marks.is_empty() && self.announced != AnnouncedEvents::Everything {
             return go;
         }
-        let access = (self.wants == Wants::Everything).then_some(access);
+        let access = (self.announced == AnnouncedEvents::Everything).then_some(access);
         let answer = self.scheduler.arrives(thread, &Arrival { marks: &marks, access });
         self.threads[thread.index()].asked = answer != AtSite::Hold;
         answer

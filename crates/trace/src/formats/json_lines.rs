@@ -19,7 +19,7 @@ use crate::recording::RunMeta;
 use crate::source::{Notes, Source, Strictness, TraceError};
 use crate::tables::{AddressRange, Tables, VarFacts};
 
-use self::facts::{LabelParts, Place};
+use self::facts::{LabelParts, SiteParts};
 use super::batch::Batch;
 use super::window::{LONGEST_LINE, Window};
 pub use write::Writer;
@@ -172,7 +172,7 @@ struct Fields<'a> {
     var: Option<Cow<'a, str>>,
     lock: Option<Cow<'a, str>>,
     label: Option<Cow<'a, str>>,
-    site: Option<Place<'a>>,
+    site: Option<SiteParts<'a>>,
     kind: Option<Cow<'a, str>>,
     #[serde(default, deserialize_with = "even_null")]
     initial: Option<serde_json::Value>,
@@ -184,7 +184,7 @@ struct Fields<'a> {
     method: Option<Cow<'a, str>>,
     source: Option<Cow<'a, str>>,
     count: Option<u32>,
-    at: Option<Place<'a>>,
+    at: Option<SiteParts<'a>>,
     outcome: Option<Cow<'a, str>>,
     number: Option<u8>,
     object: Option<u32>,
@@ -216,7 +216,7 @@ enum Line<'a> {
     Member(Cow<'a, str>),
     Lock(Cow<'a, str>),
     Label(Cow<'a, str>, Option<LabelParts<'a>>),
-    Site(Place<'a>),
+    Site(SiteParts<'a>),
     Event {
         thread: Cow<'a, str>,
         /// With target 0.
@@ -225,7 +225,7 @@ enum Line<'a> {
         target: Option<Cow<'a, str>>,
         /// The lock of a block.
         lock: Option<Cow<'a, str>>,
-        at: Option<Place<'a>>,
+        at: Option<SiteParts<'a>>,
     },
 }
 

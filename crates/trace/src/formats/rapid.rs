@@ -34,7 +34,7 @@ pub use line::{Line, LineOp};
 pub use write::Writer;
 
 /// After so many lines with texts for which wider keys are faster, those are used.
-const MOST_MISSES: u32 = 100;
+const MAX_MISSES: u32 = 100;
 
 /// Reads STD text.
 #[derive(Debug)]
@@ -124,7 +124,7 @@ impl Reader {
             FastPath::Narrow(path) => lines.read_block(block, marks, path, batch)?,
             FastPath::Wide(path) => lines.read_block(block, marks, path, batch)?,
         };
-        if matches!(&self.path, FastPath::Narrow(path) if path.splits.misses > MOST_MISSES) {
+        if matches!(&self.path, FastPath::Narrow(path) if path.splits.misses > MAX_MISSES) {
             self.path = FastPath::Wide(Path::new());
         }
         if used == 0 {

@@ -2,7 +2,7 @@
 
 use crate::{Event, LockId, Op, SiteId, Tables, ThreadId, VarId};
 
-use super::program::{Act, Field, Place, Program, Slot, Step};
+use super::program::{Act, Field, Program, Slot, Step, VarChoice};
 use super::rng::Rng;
 use super::{Shape, ShapeSpec};
 
@@ -188,22 +188,22 @@ impl Machine {
         })
     }
 
-    fn var(&mut self, thread: u32, place: Place) -> VarId {
+    fn var(&mut self, thread: u32, place: VarChoice) -> VarId {
         let mut pick = |field, count| match field {
             Field::Fixed(field) => field,
             Field::Any => self.rng.below(count),
         };
         match place {
-            Place::Guarded(slot, field) => {
+            VarChoice::Guarded(slot, field) => {
                 let field = pick(field, self.fields);
                 let object = self.threads[thread as usize].objects[slot as usize];
                 VarId(object * self.fields + field)
             }
-            Place::Common(field) => {
+            VarChoice::Common(field) => {
                 let field = pick(field, COMMON);
                 self.common(field)
             }
-            Place::Local(field) => {
+            VarChoice::Local(field) => {
                 let field = pick(field, LOCALS);
                 VarId(OBJECTS * self.fields + COMMON + thread * LOCALS + field)
             }

@@ -21,7 +21,7 @@ pub(super) enum Field {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum VarChoice {
     /// A field of an object, touched only under the object's lock.
     Guarded(Slot, Field),
     /// Written by nobody who runs: configuration, constants.
@@ -35,8 +35,8 @@ pub(super) enum Act {
     End(LabelId),
     Acquire(Slot),
     Release(Slot),
-    Read(Place),
-    Write(Place),
+    Read(VarChoice),
+    Write(VarChoice),
     /// Goes back, so that the steps before run between `low` and `high` times. No event.
     Again {
         back: u32,
@@ -129,8 +129,8 @@ impl Program {
         }
         let mut writer = Writer::new(style.methods, fields, &style, &mut rng, tables);
         for field in 0..4 {
-            writer.step(Act::Read(Place::Local(Field::Fixed(field))));
-            writer.step(Act::Write(Place::Local(Field::Fixed(field))));
+            writer.step(Act::Read(VarChoice::Local(Field::Fixed(field))));
+            writer.step(Act::Write(VarChoice::Local(Field::Fixed(field))));
         }
         Self { holder: writer.body, methods }
     }
@@ -184,7 +184,7 @@ impl<'a> Writer<'a> {
         if !outside {
             self.step(Act::Begin(label));
             if self.style.common_first {
-                self.step(Act::Read(Place::Common(Field::Any)));
+                self.step(Act::Read(VarChoice::Common(Field::Any)));
             }
         }
         if locking && !around {
@@ -248,14 +248,14 @@ impl<'a> Writer<'a> {
         {
             let any = rng.chance(self.style.any);
             let field = if any { Field::Any } else { Field::Fixed(rng.below(self.fields)) };
-            let place = Place::Guarded(slot, field);
+            let place = VarChoice::Guarded(slot, field);
             let write = rng.chance(100);
             return if write { Act::Write(place) } else { Act::Read(place) };
         }
         if rng.chance(90) {
-            return Act::Read(Place::Common(Field::Any));
+            return Act::Read(VarChoice::Common(Field::Any));
         }
-        let place = Place::Local(Field::Fixed(rng.below(super::machine::LOCALS)));
+        let place = VarChoice::Local(Field::Fixed(rng.below(super::machine::LOCALS)));
         if rng.chance(110) { Act::Write(place) } else { Act::Read(place) }
     }
 }

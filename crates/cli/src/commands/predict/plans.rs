@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use untorn_predict::export::Exported;
 use untorn_predict::{At, History, Strength};
-use untorn_schedule::plan::{AccessKind, Place, PlanStep, PlanThread, Spot};
+use untorn_schedule::plan::{AccessKind, CodePoint, PlanPoint, PlanStep, PlanThread};
 use untorn_trace::{Op, Tables, ThreadId};
 
 use super::config::ExportFormat;
@@ -103,9 +103,9 @@ fn step(at: At, history: &History, tables: &Tables) -> Option<PlanStep> {
     };
     let before = &history.of_thread(event.thread)[..=history.nth(at) as usize];
     let occurrence = before.iter().filter(|&&other| same(other)).count() as u32;
-    let spot = Spot::FileLine { file: site.file.to_owned(), line: site.line };
+    let code_point = CodePoint::FileLine { file: site.file.to_owned(), line: site.line };
     let thread = thread(event.thread, tables);
-    Some(PlanStep { thread, place: Place { spot, kind: Some(kind) }, occurrence })
+    Some(PlanStep { thread, point: PlanPoint { code_point, kind: Some(kind) }, occurrence })
 }
 
 /// By name, unless an earlier thread has the same.

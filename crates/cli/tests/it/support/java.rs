@@ -232,7 +232,7 @@ fn classes_of(kind: &'static str) -> PathBuf {
 
 /// How a process ended, and what it said.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct CommandResult {
     /// `None` if a signal ended it.
     pub code: Option<i32>,
     pub stdout: String,
@@ -240,7 +240,7 @@ pub struct Ended {
     what: String,
 }
 
-impl Ended {
+impl CommandResult {
     /// Insists on that exit code.
     #[track_caller]
     pub fn with_code(self, code: i32) -> Self {
@@ -256,7 +256,7 @@ impl Ended {
     }
 }
 
-impl std::fmt::Display for Ended {
+impl std::fmt::Display for CommandResult {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { code, stdout, stderr, what } = self;
         let code = code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
@@ -351,18 +351,18 @@ impl Running {
     }
 
     /// Waits for the end of the process and of all who hold its streams.
-    pub fn finish(self) -> Ended {
+    pub fn finish(self) -> CommandResult {
         self.try_finish().unwrap_or_else(|error| panic!("{error}"))
     }
 
-    pub fn try_finish(self) -> Result<Ended, String> {
+    pub fn try_finish(self) -> Result<CommandResult, String> {
         let state = self.until(State::is_over)?;
         Ok(self.ended(&state))
     }
 
-    fn ended(&self, state: &State) -> Ended {
+    fn ended(&self, state: &State) -> CommandResult {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ended {
+        CommandResult {
             code: state.status.and_then(|status| status.code()),
             stdout: text(&state.stdout),
             stderr: text(&state.stderr),
@@ -430,7 +430,7 @@ fn await_end(mut child: Child, shared: &Shared) {
 }
 
 /// Runs a program as it is.
-pub fn try_run(command: &[String]) -> Result<Ended, String> {
+pub fn try_run(command: &[String]) -> Result<CommandResult, String> {
     Running::start(Command::new(&command[0]).args(&command[1..])).try_finish()
 }
 
@@ -459,12 +459,12 @@ pub fn recording(trace: &Path, options: &[&str], command: &[String]) -> Command 
 }
 
 /// Records a program.
-pub fn record(trace: &Path, options: &[&str], command: &[String]) -> Ended {
+pub fn record(trace: &Path, options: &[&str], command: &[String]) -> CommandResult {
     Running::start(&mut recording(trace, options, command)).finish()
 }
 
 /// Runs `untorn`.
-pub fn run(args: &[&str]) -> Ended {
+pub fn run(args: &[&str]) -> CommandResult {
     Running::start(&mut untorn(args)).finish()
 }
 

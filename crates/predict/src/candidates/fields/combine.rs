@@ -75,11 +75,11 @@ impl Combiner<'_, '_> {
         if instances == 0 || !matches(local, remote, same_order) {
             return;
         }
-        let ([a, d], [b, c]) = (local.kind.spots, remote.kind.spots);
+        let ([a, d], [b, c]) = (local.kind.points, remote.kind.points);
         let ([wa, wd], [wb, wc]) = (local.kind.writes, remote.kind.writes);
-        let (spots, writes) = ([a, b, c, d], [wa, wb, wc, wd]);
+        let (points, writes) = ([a, b, c, d], [wa, wb, wc, wd]);
         let (origin, vars) = (local.kind.origin, local.kind.vars);
-        let key = (spots, writes, same_order, origin);
+        let key = (points, writes, same_order, origin);
         let index = match self.known.get(&key) {
             Some(&index) => index,
             None if self.drafts.len() >= self.limits.pairs => {
@@ -90,7 +90,7 @@ impl Combiner<'_, '_> {
                 self.known.insert(key, self.drafts.len());
                 let (block, other) = (first_block(local), first_block(remote));
                 let candidate = PairCandidate {
-                    spots,
+                    points,
                     writes,
                     same_order,
                     origin,

@@ -38,7 +38,7 @@ impl OtherAccesses {
 pub(super) struct Kind {
     /// In the order of the two accesses.
     pub(super) vars: [VarId; 2],
-    pub(super) spots: [ProgramPoint; 2],
+    pub(super) points: [ProgramPoint; 2],
     pub(super) writes: [bool; 2],
     pub(super) foreign: [OtherAccesses; 2],
     pub(super) origin: Origin,
@@ -177,7 +177,7 @@ impl Scan<'_, '_> {
         let both = [first, second];
         let kind = Kind {
             vars: both.map(|(_, var)| var),
-            spots: both.map(|(at, var)| ProgramPoint::of(history, at, var)),
+            points: both.map(|(at, var)| ProgramPoint::of(history, at, var)),
             writes: both.map(|(at, _)| matches!(history.event(at).op, Op::Write { .. })),
             foreign,
             origin,

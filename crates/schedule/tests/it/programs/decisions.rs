@@ -1,4 +1,4 @@
-//! Every decision on random programs: who can run runs, stuck means stuck, and the same seed gives
+//! Every decision on random programs: the chosen thread can run, a reported deadlock is one, and the same seed gives
 //! the same run.
 
 use untorn_schedule::{Mode, Nanos, Options, PolicyKind, Scheduler};
@@ -14,14 +14,14 @@ pub const POLICIES: [PolicyKind; 4] = [
     PolicyKind::Pos,
 ];
 
-/// Options that vary with the seed: short quanta and slow clocks bring out more.
+/// Options that vary with the seed: short quanta and slow clocks reveal more.
 pub fn options(seed: u64) -> Options {
     let quantum = [3, 10, 1_000_000][(seed % 3) as usize];
     let tick = Nanos([0, 1, 10][(seed / 3 % 3) as usize]);
     Options { seed, quantum, tick, patient: seed / 9 % 2 == 1, ..Options::default() }
 }
 
-/// A world that steals the token now and then, for some seeds.
+/// A machine that steals the token now and then, for some seeds.
 pub fn world(seed: u64) -> World<'static> {
     let steal = if seed.is_multiple_of(5) { 20 } else { 0 };
     let goes_on = seed / 18 % 2 == 1;
@@ -45,7 +45,7 @@ fn soak_who_can_run_runs_and_stuck_means_stuck() {
         stuck += u64::from(!run.finished);
         circles += u64::from(run.outcome.lock_cycle.is_some());
     }
-    // The programs are such that both kinds of end are common, or the test would say little.
+    // Both kinds of end are common in these programs; otherwise the test would show little.
     assert!(stuck > rounds(20_000) && stuck < rounds(180_000), "{stuck} stuck");
     assert!(circles > rounds(500), "{circles} circles");
 }

@@ -1,8 +1,8 @@
-//! Runs a program on the machine as the scheduler says, as a front end would, and compares every
-//! decision with what the machine knows.
+//! Runs a program on the machine under the scheduler, as a front end would, and compares every decision with the
+//! machine.
 
 use untorn_schedule::{
-    Access, Arrival, AtSite, Blocker, Deadlock, LockKey, Next, Outcome, PlanSite, Reason,
+    Access, Arrival, AtSite, Blocker, Deadlock, Decision, LockKey, Outcome, PlanSite, Reason,
     Scheduler, Step, ThreadId, Turn,
 };
 use untorn_testkit::Rng;
@@ -22,7 +22,7 @@ pub struct Entry {
     pub now: u64,
 }
 
-/// What a run left behind.
+/// The result of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Run {
     pub log: Vec<Entry>,
@@ -35,18 +35,18 @@ pub struct Run {
 /// Finds the planned places of an event.
 pub type Sites<'a> = &'a dyn Fn(Script, usize, Option<u32>) -> Vec<PlanSite>;
 
-/// What is not decided by the scheduler.
+/// What the scheduler does not decide.
 pub struct World<'a> {
     /// When threads come back from outside, and when the token is stolen from them.
     pub rng: Rng,
-    /// How often, of 256, a thread loses the token before an event because it seems to be stuck.
+    /// How often, of 256, a thread loses the token before an event because it seems to be blocked.
     pub steal: u32,
-    /// The scheduler decides by a policy: then the clock jumps only when nobody can run.
+    /// The scheduler decides by a policy: then the clock jumps only when no thread can run.
     pub strict: bool,
-    /// The scheduler lets the clock jump only when nobody is outside.
+    /// The scheduler lets the clock jump only when no thread is outside.
     pub patient: bool,
     pub sites: Option<Sites<'a>>,
-    /// A thread that need not wait after all goes on with its turn, as some front ends do.
+    /// A thread that need not wait after all continues its turn, as some front ends do.
     pub goes_on: bool,
 }
 
@@ -72,7 +72,7 @@ struct Driver<'p, 'w> {
     world: World<'w>,
     log: Vec<Entry>,
     steps: Vec<Step>,
-    /// Threads that have been told about the event they stand before.
+    /// Threads that were already answered about the event they are at.
     asked: Vec<bool>,
     circle_seen: bool,
 }
@@ -95,16 +95,16 @@ pub fn drive(program: &Program, scheduler: Scheduler, world: World<'_>) -> Resul
             driver.let_one_back();
         }
         match driver.decide(why)? {
-            Next::Run(turn) => why = driver.turn(turn)?,
-            Next::Idle if driver.machine.outside().is_empty() => {
-                return Err("idle, but nobody is outside".to_owned());
+            Decision::Run(turn) => why = driver.turn(turn)?,
+            Decision::Idle if driver.machine.outside().is_empty() => {
+                return Err("idle, but no thread is outside".to_owned());
             }
-            Next::Idle => driver.wait(),
-            Next::Deadlock(deadlock) => {
+            Decision::Idle => driver.wait(),
+            Decision::Deadlock(deadlock) => {
                 driver.check_deadlock(&deadlock)?;
                 return driver.finish(false);
             }
-            Next::Finished => return driver.finish(true),
+            Decision::Finished => return driver.finish(true),
         }
     }
     Err(format!("no end after {LIMIT} turns"))
@@ -126,7 +126,7 @@ impl Driver<'_, '_> {
         }
     }
 
-    /// Nobody can run for now.
+    /// No thread can run for now.
     fn wait(&mut self) {
         if self.world.patient && self.world.rng.chance(60) {
             self.scheduler.stop_waiting();
@@ -135,8 +135,8 @@ impl Driver<'_, '_> {
         }
     }
 
-    /// Asks for the next turn and checks the answer against what the machine knows.
-    fn decide(&mut self, why: Reason) -> Result<Next, String> {
+    /// Asks for the next turn and checks the answer against the machine.
+    fn decide(&mut self, why: Reason) -> Result<Decision, String> {
         let before = self.scheduler.now().0;
         self.machine.pass(before);
         let could_run = self.machine.anyone_can_run();
@@ -150,33 +150,32 @@ impl Driver<'_, '_> {
         self.machine.pass(now);
         let machine = &self.machine;
         let circle = self.scheduler.lock_cycle(&|lock: LockKey| machine.owner(lock));
-        // A thread whose turn was passed over in replay has yet to notice that its lock is taken
-        // again.
+        // A thread whose turn was skipped in a replay does not know yet that its lock was taken again.
         let late = circle.is_none() && !self.world.strict;
         check(circle.is_some() == machine.has_circle() || late, || format!("circle {circle:?}"))?;
         self.circle_seen |= circle.is_some();
         if now > before && self.world.strict {
-            check(!could_run, || "the clock jumped though somebody could run".to_owned())?;
+            check(!could_run, || "the clock jumped although a thread could run".to_owned())?;
             check(deadline == Some(now), || format!("the clock jumped to {now}"))?;
         }
         match &next {
-            Next::Run(_) => {}
-            Next::Idle => {
+            Decision::Run(_) => {}
+            Decision::Idle => {
                 let may_wait = !could_run && (deadline.is_none() || self.world.patient);
                 check(!self.world.strict || may_wait, || "idle too early".to_owned())?;
             }
-            Next::Deadlock(_) => {
+            Decision::Deadlock(_) => {
                 let stuck = !could_run && deadline.is_none() && !outside;
                 check(stuck && !self.machine.all_ended(), || "no deadlock".to_owned())?;
             }
-            Next::Finished => check(self.machine.all_ended(), || "not finished".to_owned())?,
+            Decision::Finished => check(self.machine.all_ended(), || "not finished".to_owned())?,
         }
         Ok(next)
     }
 
     fn turn(&mut self, turn: Turn) -> Result<Reason, String> {
         let script = self.machine.script(turn.thread);
-        // A thread whose turn was passed over in replay may find its lock taken again.
+        // A thread whose turn was skipped in a replay may find its lock taken again.
         let retries = !self.world.strict && self.machine.wants_lock(script);
         check(self.machine.can_run(script) || retries, || format!("{turn:?} cannot run"))?;
         let wake = self.machine.begin_turn(script);
@@ -200,13 +199,13 @@ impl Driver<'_, '_> {
         }
         if turn.leave {
             self.leave(script, turn.thread);
-            // A front end may say either.
+            // A front end may give either reason.
             return Ok(self.world.rng.pick(&[Reason::Budget, Reason::Outside]));
         }
         Ok(Reason::Budget)
     }
 
-    /// The thread goes on without the token.
+    /// The thread continues without the token.
     fn leave(&mut self, script: Script, thread: ThreadId) -> Reason {
         self.machine.leave(script);
         self.scheduler.block(thread, Blocker::Outside);
@@ -231,7 +230,7 @@ impl Driver<'_, '_> {
         }
     }
 
-    /// One step of the thread. Gives why its turn has ended, if it has.
+    /// One step of the thread. Returns why its turn has ended, if it has.
     fn step(&mut self, script: Script, thread: ThreadId) -> Option<Reason> {
         let entry = Entry {
             script,
@@ -259,7 +258,7 @@ impl Driver<'_, '_> {
         }
     }
 
-    /// The thread blocks. Gives why its turn has ended, if it has.
+    /// The thread blocks. Returns why its turn has ended, if it has.
     fn block(&mut self, thread: ThreadId, on: Blocker) -> Option<Reason> {
         self.scheduler.block(thread, on);
         let goes_on = self.world.goes_on && self.scheduler.blocked_on(thread).is_none();
@@ -285,7 +284,7 @@ impl Driver<'_, '_> {
     }
 
     fn check_deadlock(&mut self, deadlock: &Deadlock) -> Result<(), String> {
-        // There is nothing left but to wait for every deadline.
+        // The only thing left is to wait for every deadline.
         self.machine.pass(u64::MAX);
         self.circle_seen |= self.machine.has_circle();
         let certain = self.machine.has_circle();

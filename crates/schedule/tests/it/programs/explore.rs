@@ -10,7 +10,7 @@ pub type Label = (Script, usize);
 
 /// All states of a program, and the steps between them.
 pub struct Graph {
-    /// By state: the event that the step executes, if any, and where it leads.
+    /// By state: the event that the step executes, if any, and the next state.
     steps: Vec<Vec<(Option<Label>, usize)>>,
 }
 
@@ -66,7 +66,7 @@ impl Graph {
     }
 }
 
-/// What a step of the script leads to, if it can take one.
+/// The result of a step of the script, if it can take one.
 fn successor<'p>(from: &Machine<'p>, script: Script) -> Option<(Option<Label>, Machine<'p>)> {
     let mut machine = from.clone();
     if from.deadline(script).is_some() {

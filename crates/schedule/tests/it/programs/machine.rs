@@ -1,4 +1,4 @@
-//! A machine that runs programs, one event at a time, and knows by itself who can run.
+//! A machine that runs programs, one event at a time, and determines by itself which threads can run.
 
 use std::collections::VecDeque;
 
@@ -12,14 +12,14 @@ enum Stage {
     NotStarted,
     /// Before the operation.
     Fresh,
-    /// Wants the lock, to finish a `Lock` or a `Wait`.
+    /// Requests the lock, to finish a `Lock` or a `Wait`.
     WantsLock(usize),
     /// In the lock's queue.
     Waiting(usize, Option<u64>),
     Parked(Option<u64>),
     Sleeping(u64),
     Joining(Script, Option<u64>),
-    /// What it waited for is there; the operation is not yet done.
+    /// What it waited for has happened; the operation is not yet done.
     Woken,
     Ended,
 }
@@ -30,12 +30,12 @@ struct Thread {
     stage: Stage,
     permit: bool,
     outside: bool,
-    /// What the thread must be told when it goes on.
+    /// The reason that the thread must get when it continues.
     wake: Wake,
     id: Option<ThreadId>,
 }
 
-/// What an event does to others.
+/// The effect of an event on other threads.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Action {
     Nothing,
@@ -45,7 +45,7 @@ pub enum Action {
     Notify(usize, bool),
 }
 
-/// What became of a step.
+/// The result of a step.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
     /// An event was executed; the thread may be blocked right after it.
@@ -113,8 +113,8 @@ impl<'p> Machine<'p> {
         self.program.scripts[script].get(self.threads[script].pc).copied()
     }
 
-    /// The number of the event that the thread comes to now: unique in its script. `None` if what
-    /// comes is no event, or the thread must block before it.
+    /// The number of the event that the thread reaches now: unique in its script. `None` if the next step is no
+    /// event, or the thread must block before it.
     pub fn arrives_at(&self, script: Script) -> Option<usize> {
         let Thread { pc, stage, .. } = self.threads[script];
         let first = match (self.op(script)?, stage) {
@@ -122,7 +122,7 @@ impl<'p> Machine<'p> {
             // The return from waiting or parking is a second event.
             (Op::Wait(..) | Op::Park(_), stage) => stage == Stage::Fresh,
             (Op::Sleep(_), Stage::Fresh) => return None,
-            // There is nothing to wait for if the other was not started.
+            // There is nothing to wait for if the other thread was not started.
             (Op::Join(joined, _), Stage::Fresh) if self.id(joined).is_some() => return None,
             _ => true,
         };
@@ -145,7 +145,7 @@ impl<'p> Machine<'p> {
         (0..self.threads.len()).filter(|&script| self.is_outside(script)).collect()
     }
 
-    /// The thread runs without the token from now on. It passes what needs none.
+    /// The thread runs without the token from now on. It executes what needs none.
     pub fn leave(&mut self, script: Script) {
         self.threads[script].outside = true;
         self.threads[script].wake = Wake::Ready;
@@ -204,7 +204,7 @@ impl<'p> Machine<'p> {
         (0..self.threads.len()).any(|script| self.can_run(script))
     }
 
-    /// When time alone would let somebody run.
+    /// When the passing of time alone would let some thread run.
     pub fn anyone_runs_at(&self) -> Option<u64> {
         let mut later = self.clone();
         let mut deadlines: Vec<u64> =
@@ -221,7 +221,7 @@ impl<'p> Machine<'p> {
         self.threads.iter().all(over)
     }
 
-    /// Who waits for a lock of whom.
+    /// Which thread waits for a lock of which thread.
     pub fn waits_for(&self, script: Script) -> Option<Script> {
         match self.threads[script].stage {
             Stage::WantsLock(lock) if !self.threads[script].outside => self.owners[lock],
@@ -229,7 +229,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Some threads wait for each other's locks in a circle.
+    /// Some threads wait for each other's locks in a cycle.
     pub fn has_circle(&self) -> bool {
         (0..self.threads.len()).any(|start| {
             let mut at = Some(start);
@@ -240,12 +240,12 @@ impl<'p> Machine<'p> {
         })
     }
 
-    /// Could run if it were not for a lock.
+    /// Could run except for a lock.
     pub fn wants_lock(&self, script: Script) -> bool {
         matches!(self.threads[script].stage, Stage::WantsLock(_))
     }
 
-    /// The thread gets a turn. Gives what it must be told; it is told once.
+    /// The thread gets a turn. Returns the reason that it must get; it gets it once.
     pub fn begin_turn(&mut self, script: Script) -> Wake {
         if self.wants_lock(script) {
             self.threads[script].stage = Stage::Woken;
@@ -346,7 +346,7 @@ impl<'p> Machine<'p> {
         Effect::Event(action, None)
     }
 
-    /// Does to others what an event does to them, except starting them.
+    /// Applies the effects of an event on other threads, except starting them.
     pub fn act(&mut self, action: Action) {
         match action {
             Action::Nothing | Action::Spawn(_) => {}
@@ -372,7 +372,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Wakes who joins a thread that has ended.
+    /// Wakes the threads that join one that has ended.
     pub fn ended(&mut self, ended: Script) {
         for script in 0..self.threads.len() {
             if matches!(self.threads[script].stage, Stage::Joining(joined, _) if joined == ended) {

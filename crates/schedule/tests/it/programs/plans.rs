@@ -1,9 +1,8 @@
-//! Plans: what can be followed is, what cannot be is released with a reason, and the program goes
-//! on.
+//! Plans: feasible plans are followed, infeasible ones are released with a reason, and the program continues.
 
 use untorn_schedule::{
-    Mode, Options, Place, Plan, PlanFailure, PlanSite, PlanStep, PlanThread, PolicyKind, Schedule,
-    Scheduler, Spot, ThreadId,
+    CodePoint, Mode, Options, Plan, PlanFailure, PlanPoint, PlanSite, PlanStep, PlanThread,
+    PolicyKind, Schedule, Scheduler, ThreadId,
 };
 
 use super::decisions::{POLICIES, options, record};
@@ -13,19 +12,21 @@ use super::program::{Knobs, Op, Program, Script};
 use super::rounds;
 
 /// The place of an event, so that no two events have the same.
-fn own_place(script: Script, event: usize) -> Place {
-    let spot = Spot::FileLine { file: format!("script{script}.java"), line: event as u32 };
-    Place { spot, kind: None }
+fn own_place(script: Script, event: usize) -> PlanPoint {
+    let code_point =
+        CodePoint::FileLine { file: format!("script{script}.java"), line: event as u32 };
+    PlanPoint { code_point, kind: None }
 }
 
 /// The place of an `Event` operation; several may have it.
-fn shared_place(place: u32) -> Place {
-    let spot = Spot::MethodLine { class: "p.A".to_owned(), method: "m".to_owned(), line: place };
-    Place { spot, kind: None }
+fn shared_place(place: u32) -> PlanPoint {
+    let code_point =
+        CodePoint::MethodLine { class: "p.A".to_owned(), method: "m".to_owned(), line: place };
+    PlanPoint { code_point, kind: None }
 }
 
-fn step(script: Script, place: Place, occurrence: u32) -> PlanStep {
-    PlanStep { thread: PlanThread::Name(format!("script {script}")), place, occurrence }
+fn step(script: Script, place: PlanPoint, occurrence: u32) -> PlanStep {
+    PlanStep { thread: PlanThread::Name(format!("script {script}")), point: place, occurrence }
 }
 
 /// Runs the program by the plan.
@@ -35,8 +36,8 @@ fn follow(
     policy: PolicyKind,
     options: Options,
 ) -> Result<Run, String> {
-    let places = plan.places();
-    let site = |wanted: &Place| {
+    let places = plan.points();
+    let site = |wanted: &PlanPoint| {
         let at = places.iter().position(|&place| place == wanted);
         at.map(|at| PlanSite(at as u32))
     };
@@ -48,7 +49,7 @@ fn follow(
     let goes_on = options.seed % 2 == 1;
     let world = World { strict: false, sites: Some(&sites), goes_on, ..World::new(options.seed) };
     let run = drive(program, scheduler, world)?;
-    // What a plan made happen replays without it, as long as threads ask where they were held.
+    // A run under a plan replays without the plan, as long as threads ask where they were held.
     let replay = Scheduler::new(Mode::Replay(Schedule::from(run.steps.clone())), options);
     let sites = Some(&sites as Sites<'_>);
     let world = World { strict: false, sites, goes_on, ..World::new(!options.seed) };
@@ -83,7 +84,7 @@ fn planned_events(program: &Program) -> Vec<(Label, PlanStep)> {
     events
 }
 
-/// Orders of three events: that can happen and were followed; that can; that cannot.
+/// Counts orders of three events: feasible and followed; feasible; infeasible.
 #[derive(Default, Debug)]
 struct Tally {
     followed: u64,
@@ -143,10 +144,9 @@ fn soak_every_possible_order_of_three_events_is_followed() {
     assert!(tally.possible > rounds(30_000) && tally.impossible > rounds(30_000), "{tally:?}");
 }
 
-/// With locks, a plan of three events may be possible only if a thread passes a critical section
-/// before the plan needs it to, which the plan does not say. Most possible orders are followed all
-/// the same; a plan that also says in which order locks are taken always is, as the next test
-/// shows.
+/// With locks, a plan of three events may be possible only if a thread passes a critical section before the plan
+/// requires it, which the plan does not contain. Most feasible orders are followed nevertheless. A plan that also
+/// contains the order of the lock acquisitions is always followed, as the next test shows.
 #[test]
 fn soak_most_possible_orders_are_followed_in_spite_of_locks() {
     let tally = try_programs(&Knobs::ordered_locks(), rounds(4_000));
@@ -168,8 +168,7 @@ fn soak_a_plan_of_all_events_of_a_run_is_followed() {
     for seed in 0..rounds(100_000) {
         let program = Program::random(seed, &Knobs::timeless());
         let recorded = record(&program, POLICIES[(seed % 4) as usize], seed).expect("tested");
-        // Of a run that got stuck we do not know all events, and those are free to happen at any
-        // time.
+        // The events of a deadlocked run are not all known, and those may happen at any time.
         if !recorded.finished {
             continue;
         }
@@ -180,7 +179,7 @@ fn soak_a_plan_of_all_events_of_a_run_is_followed() {
         assert!(run.outcome.is_faithful(), "seed {seed}: {run:?}\n{program:?}\n{plan}");
         let planned = |log: &[Entry]| -> Vec<Label> {
             let labels = log.iter().map(|entry| (entry.script, entry.event));
-            labels.filter(|&(s, e)| plan.places().contains(&&own_place(s, e))).collect()
+            labels.filter(|&(s, e)| plan.points().contains(&&own_place(s, e))).collect()
         };
         assert_eq!(planned(&run.log), planned(&recorded.log), "seed {seed}");
         runs += 1;
@@ -217,7 +216,7 @@ fn a_spinning_thread_does_not_stop_a_plan() {
     let run = follow(&program(scripts), &plan(&[(1, 0), (2, 1)]), PolicyKind::Random, options);
     let run = run.expect("the decisions are right");
     assert!(run.outcome.is_faithful(), "{run:?}");
-    // The other one must not set the flag before its own planned event: nobody can follow that.
+    // The other thread must not set the flag before its own planned event: such a plan cannot be followed.
     let scripts: &[&[Op]] = &[&[], &[Op::SpinUntil(0), Op::Event(0)], &[Op::Event(1), Op::Set(0)]];
     let why = failure(scripts, &[(1, 0), (2, 1)]);
     assert!(matches!(why, PlanFailure::NoProgress { .. }), "{why}");
@@ -234,8 +233,8 @@ fn a_polling_thread_does_not_stop_a_plan() {
     assert!(run.expect("the decisions are right").outcome.is_faithful());
 }
 
-/// The thread is told to take the lock, finds it taken, and takes it in a later turn. That turn
-/// must end there.
+/// The thread is allowed to acquire the lock, finds it held, and acquires it in a later turn. That turn must end
+/// there.
 #[test]
 fn a_planned_event_that_blocks_first_is_executed_once_and_alone() {
     let scripts: &[&[Op]] = &[

@@ -25,7 +25,7 @@ pub enum Op {
     /// Executes events until the flag is set.
     SpinUntil(usize),
     Yield,
-    /// Goes on without the token for a while.
+    /// Continues without the token for a while.
     Outside,
 }
 
@@ -43,7 +43,7 @@ pub const PLACES: u32 = 4;
 pub struct Knobs {
     pub threads: u32,
     pub ops: u32,
-    /// Locks are nested in their order, so nobody deadlocks over them.
+    /// Locks are nested in their order, so they cause no deadlock.
     pub ordered_locks: bool,
     /// Threads are joined by one with a smaller number only, and main starts all of them first.
     pub tree: bool,
@@ -87,7 +87,7 @@ impl Knobs {
         Self { threads: 4, ops: 8, ordered_locks: false, tree: false, limits: true, shares }
     }
 
-    /// Programs in which running a thread further never takes a possibility from another.
+    /// Programs in which running a thread further never removes a possibility from another.
     pub const fn monotone() -> Self {
         let none = Self::everything();
         let shares = Shares {
@@ -106,8 +106,8 @@ impl Knobs {
         Self { threads: 3, ops: 4, ordered_locks: true, tree: true, limits: false, shares }
     }
 
-    /// Programs whose events, in the same order, mean the same again: nothing depends on the time,
-    /// and nothing happens to a thread between two events.
+    /// Programs whose events, in the same order, have the same meaning: nothing depends on time, and nothing happens
+    /// to a thread between two events.
     pub const fn timeless() -> Self {
         let everything = Self::everything();
         let shares = Shares { interrupt: 0, ..everything.shares };
@@ -131,8 +131,7 @@ impl Program {
             writer.script(script);
             scripts.push(std::mem::take(&mut writer.ops));
         }
-        // Everybody is started by one with a smaller number: early, as main usually does, or
-        // anywhere.
+        // Every thread is started by one with a smaller number: early, as main usually does, or anywhere.
         for script in 1..threads {
             let by = if knobs.tree { 0 } else { writer.rng.below(script as u32) as usize };
             let early = knobs.tree || writer.rng.chance(180);
@@ -199,7 +198,7 @@ impl Writer {
             4 => Op::Park(self.limit()),
             5 => Op::Unpark(other),
             6 => Op::Sleep(u64::from(self.rng.below(60))),
-            // Who joins with a lock in hand may wait for one who wants it.
+            // A thread that joins while it holds a lock may wait for one that requests it.
             7 if self.knobs.tree && (other <= own || held.is_some()) => Op::Yield,
             7 if other != own => Op::Join(other, self.limit()),
             8 => Op::Interrupt(other),

@@ -8,8 +8,8 @@ use super::driver::{Run, Sites, World, drive};
 use super::program::{Knobs, Program};
 use super::rounds;
 
-/// Replays the steps in a world where threads come back from outside at other times, and lose the
-/// token at others. They ask at these places, as they did when the steps were recorded.
+/// Replays the steps while threads return from outside at other times, and lose the token at others. They ask at
+/// these points, as they did when the steps were recorded.
 fn replay(
     program: &Program,
     steps: &[Step],
@@ -23,7 +23,7 @@ fn replay(
     drive(program, scheduler, World { sites, ..other_world(seed, steal) })
 }
 
-/// The world of the seed, but what happens outside happens otherwise.
+/// The surroundings of the seed, but with other external behaviour.
 fn other_world(seed: u64, steal: u32) -> World<'static> {
     World { rng: Rng::new(!seed), steal, strict: false, patient: false, ..world(seed) }
 }
@@ -88,8 +88,8 @@ const REASONS: [Reason; 8] = [
     Reason::Held,
 ];
 
-/// A wrong schedule neither hangs nor stops the program: it is followed as far as it goes, the
-/// difference is named, and the run goes on.
+/// A wrong schedule neither hangs nor stops the program: it is followed as far as possible, the difference is
+/// reported, and the run continues.
 #[test]
 fn soak_a_wrong_schedule_is_released() {
     let (mut noticed, mut same) = (0, 0);

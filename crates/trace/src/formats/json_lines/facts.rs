@@ -20,7 +20,7 @@ use crate::tables::{
     expecting = "expected a text or an object with file, line, method, class, loc, descriptor, module, \
                  offset, library, size, order, inlined_into"
 )]
-pub(super) enum Place<'a> {
+pub(super) enum SiteParts<'a> {
     Text(Cow<'a, str>),
     Parts(PlaceParts<'a>),
 }
@@ -42,7 +42,7 @@ pub(super) struct PlaceParts<'a> {
     inlined_into: Option<u32>,
 }
 
-impl Place<'_> {
+impl SiteParts<'_> {
     pub(super) fn intern(&self, tables: &mut Tables) -> SiteId {
         match self {
             Self::Text(text) => tables.sites.intern_loc(text),

@@ -1,7 +1,7 @@
-//! Policies that hold threads before events: nobody is held for ever, who can run runs, the same seed gives
-//! the same run, every run replays; and they tear what they are meant to tear.
+//! Policies that hold threads before events: no thread is held for ever, chosen threads can run, the same seed gives
+//! the same run, every run replays; and they cause the violations they are designed for.
 
-use untorn_schedule::{Marks, Mode, Place, PlanSite, PolicyKind, Role, Scheduler, Spot};
+use untorn_schedule::{CodePoint, Marks, Mode, PlanPoint, PlanSite, PolicyKind, Role, Scheduler};
 
 use super::decisions::{options, world};
 use super::driver::{Run, World, drive};
@@ -12,11 +12,14 @@ use super::rounds;
 const POLICIES: [PolicyKind; 3] =
     [PolicyKind::AtomFuzzer, PolicyKind::Adversarial, PolicyKind::Pos];
 
-/// Every place but the last is marked, every other one to hold.
+/// Every point but the last is marked, every other one to hold.
 fn marks() -> Marks {
     let mark = |line: u32| {
         let role = if line.is_multiple_of(2) { Role::Hold } else { Role::Watch };
-        let place = Place { spot: Spot::FileLine { file: "A.java".to_owned(), line }, kind: None };
+        let place = PlanPoint {
+            code_point: CodePoint::FileLine { file: "A.java".to_owned(), line },
+            kind: None,
+        };
         (role, place)
     };
     Marks { marks: (0..PLACES).map(mark).collect() }
@@ -57,8 +60,8 @@ fn soak_what_was_held_replays() {
     }
 }
 
-/// Two threads that take a lock twice each, behind a long prelude: place 1 before the first section,
-/// place 2 before the second.
+/// Two threads that acquire a lock twice each, after a long prelude: place 1 before the first section, place 2 before
+/// the second.
 fn twice() -> Program {
     let own = || {
         let mut ops = vec![Op::Event(3); 40];

@@ -1,7 +1,7 @@
-//! Who is held before an event, for the policies that hold.
+//! The threads that are held before an event, for the policies that hold.
 //!
-//! A thread is held until its patience is used up by others, until the policy lets it go, or until nobody
-//! else can run. It then executes its event without being asked again.
+//! A thread is held until its patience is used up by others, until the policy lets it go, or until no other thread
+//! can run. It then executes its event without being asked again.
 
 use untorn_trace::ids::ThreadId;
 
@@ -14,16 +14,16 @@ enum Stance {
     Free,
     /// For so many more events or turns of others.
     Held(u64),
-    /// It was held and goes on with its event.
+    /// It was held and continues with its event.
     LetGo,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(super) struct HeldThreads {
     stances: Vec<Stance>,
 }
 
-impl Held {
+impl HeldThreads {
     fn stance(&mut self, thread: ThreadId) -> &mut Stance {
         if self.stances.len() <= thread.index() {
             self.stances.resize(thread.index() + 1, Stance::Free);
@@ -35,7 +35,7 @@ impl Held {
         *self.stance(thread) = Stance::Held(patience);
     }
 
-    /// The thread stands before the event for which it was held: it may go now.
+    /// The thread is before the event for which it was held: it may continue now.
     pub(super) fn goes_on(&mut self, thread: ThreadId) -> bool {
         let stance = self.stance(thread);
         let goes = *stance == Stance::LetGo;
@@ -45,7 +45,7 @@ impl Held {
         goes
     }
 
-    /// Lets everybody go but `who`.
+    /// Lets all threads go except `who`.
     pub(super) fn let_others_go(&mut self, who: ThreadId) {
         for (index, stance) in self.stances.iter_mut().enumerate() {
             if index != who.index() && matches!(stance, Stance::Held(_)) {
@@ -54,7 +54,7 @@ impl Held {
         }
     }
 
-    /// A turn has ended: that much less patience with all others.
+    /// A turn has ended: reduces the patience of all other threads.
     fn turn_ended(&mut self, step: Step) {
         for (index, stance) in self.stances.iter_mut().enumerate() {
             if let Stance::Held(left) = stance {
@@ -68,7 +68,7 @@ impl Held {
         }
     }
 
-    /// The candidates that are not held. If all are, one of them is let go, by chance.
+    /// The candidates that are not held. If all are held, a random one is let go.
     pub(super) fn free(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> Vec<ThreadId> {
         if let Some(last) = choice.last {
             self.turn_ended(last);

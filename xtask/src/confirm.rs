@@ -15,7 +15,7 @@ pub fn print_all() -> Result<()> {
     print_times()
 }
 
-/// What one method said about the traces of one kind.
+/// The answers of one method for the traces of one kind.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     decided: u64,

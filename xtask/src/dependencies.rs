@@ -1,6 +1,6 @@
 //! `./dev test deny`: what the packages that we link may be, by the lists of `deny.toml`.
 //!
-//! It checks licences, versions and sources, which `cargo metadata` tells without a network. `./dev deny` runs the
+//! It checks licences, versions and sources, which `cargo metadata` prints without a network. `./dev deny` runs the
 //! full tool, which also asks the database of advisories.
 
 use std::collections::{BTreeMap, BTreeSet};

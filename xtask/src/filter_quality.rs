@@ -1,5 +1,5 @@
 //! How good the filters of `predict` are, measured on random programs, of which all interleavings are known:
-//! for `./dev bench predict`, and for the tests below, which say how good they must be.
+//! for `./dev bench predict`, and for the tests below, which define how good they must be.
 
 #[cfg(test)]
 mod tests;
@@ -26,7 +26,7 @@ pub const NAMES: [&str; 7] = [
 
 pub const SIMULATION: usize = 5;
 
-/// What became of the predictions.
+/// The results of the predictions.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     pub predictions: u64,

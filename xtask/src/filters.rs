@@ -138,7 +138,7 @@ pub fn print_row(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Feasible, infeasible, undecided; instances tried; events behind the cut of their plans.
+/// Feasible, infeasible, undecided; instances tried; events after the cut of their plans.
 fn decide(
     facts: &Facts<'_>,
     knowledge: &Knowledge,

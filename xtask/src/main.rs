@@ -74,7 +74,7 @@ fn perform(words: &[&str]) -> Result<()> {
         }
         ["soak", "jvm", ref options @ ..] => {
             setup::base()?;
-            // Only what somebody has fetched already; compiled anew, because drivers change.
+            // Only what was fetched before; compiled again, because drivers change.
             setup::libraries::each(&setup::libraries::fetched()?)?;
             release::build()?;
             soak::run(options)

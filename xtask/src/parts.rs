@@ -78,7 +78,7 @@ pub fn lint() -> Result<()> {
 
 fn doc() -> Result<()> {
     setup::base()?;
-    // Whoever reads it works on it: private items belong to it.
+    // Its readers work on the code: private items belong to it.
     let words =
         ["doc", "--workspace", "--no-deps", "--document-private-items", "--locked", "--quiet"];
     let mut doc = cargo(&words);

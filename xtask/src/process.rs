@@ -26,13 +26,13 @@ pub struct FinishedProcess {
 }
 
 impl FinishedProcess {
-    /// What it said on its standard error.
-    pub fn said(&self) -> String {
+    /// The text on its standard error.
+    pub fn stderr_text(&self) -> String {
         String::from_utf8_lossy(&self.stderr).into_owned()
     }
 }
 
-/// Runs it in a group of its own, all of which is killed when the time is up.
+/// Runs it in a separate process group, all of which is killed when the time is up.
 pub fn run(command: &mut Command, limit: Duration) -> Result<FinishedProcess> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     // Options that the JVM takes from its environment would be confirmed on the standard error.
@@ -46,7 +46,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Result<FinishedProcess> {
     let guard = std::thread::spawn(move || {
         let late = is_over.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
         if late {
-            // Whoever has ended meanwhile needs no signal.
+            // A process that has ended meanwhile needs no signal.
             let _ = kill_process_group(group, Signal::KILL);
         }
         late
@@ -65,7 +65,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Result<FinishedProcess> {
 fn listen(mut stream: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut text = Vec::new();
-        // What was said before the stream broke is all there is.
+        // The text before the stream broke is all there is.
         let _ = stream.read_to_end(&mut text);
         text
     })
@@ -75,7 +75,8 @@ fn joined<T>(thread: JoinHandle<T>) -> Result<T> {
     thread.join().map_err(|_| anyhow::anyhow!("a thread that listens to a process failed"))
 }
 
-/// Waits for the end. The standard library does not tell the memory, and what the system tells of all children together
+/// Waits for the end. The standard library does not report the memory, and what the system reports of all children
+/// together
 /// would be that of the largest so far.
 fn wait(child: &Child) -> std::io::Result<(ExitStatus, u64)> {
     let pid = child.id() as libc::pid_t;
@@ -83,7 +84,7 @@ fn wait(child: &Child) -> std::io::Result<(ExitStatus, u64)> {
     // SAFETY: plain numbers, for which zeros are a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
-        // SAFETY: a child that nobody else waits for; both places are ours, and of their types.
+        // SAFETY: a child that no other code waits for; both places are local, and of their types.
         let ended = unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) };
         if ended == pid {
             let kilobytes = u64::try_from(usage.ru_maxrss).unwrap_or(0);
@@ -107,7 +108,10 @@ mod tests {
     #[test]
     fn what_a_process_says_and_how_it_ends_is_told() {
         let ended = shell("echo out; echo err >&2; exit 7", Duration::from_secs(60));
-        assert_eq!((ended.stdout.as_slice(), ended.said().as_str()), (&b"out\n"[..], "err\n"));
+        assert_eq!(
+            (ended.stdout.as_slice(), ended.stderr_text().as_str()),
+            (&b"out\n"[..], "err\n")
+        );
         assert_eq!((ended.status.code(), ended.hung), (Some(7), false));
     }
 

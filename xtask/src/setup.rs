@@ -50,7 +50,7 @@ fn browser() -> Result<()> {
     need("chromium", "chromium")
 }
 
-/// Asks the system's package manager for a program that is missing; says so plainly if it cannot.
+/// Asks the system's package manager for a program that is missing; reports it if it cannot.
 pub fn need(program: &str, package: &str) -> Result<()> {
     if is_installed(program) { Ok(()) } else { install_package(package, program) }
 }

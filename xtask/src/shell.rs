@@ -16,7 +16,7 @@ pub fn command(program: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
 /// Cargo, as if it was started by hand.
 pub fn cargo(arguments: &[&str]) -> Command {
     let mut cargo = command("cargo", arguments);
-    // `cargo run` tells what it runs about itself; a second cargo is not to inherit that.
+    // `cargo run` sets environment variables for what it runs; a second cargo is not to inherit that.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
         let is_own = name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");

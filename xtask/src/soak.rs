@@ -1,9 +1,10 @@
-//! Many runs of many programs under the recorder, each by a random policy with a random seed: every one must end, must not
+//! Many runs of many programs under the recorder, each by a random policy with a random seed: every one must end, must
+//! not
 //! crash, must print what the program may print, and must leave a well-formed trace; each N-th must replay.
 //!
 //! All choices come from one seed and the number of the run, so they are the same whatever order the runs end in. They
 //! depend on what programs there are and on how many events each has, rounded to powers of two, not on times.
-#![allow(clippy::print_stderr, reason = "those who wait for hours want to see how far it is")]
+#![allow(clippy::print_stderr, reason = "a run of hours needs a progress display")]
 
 mod catalogue;
 mod judge;
@@ -53,7 +54,7 @@ pub fn run(words: &[&str]) -> Result<()> {
     );
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&interrupted);
-    // Runs are in groups of their own, so it is only we who hear of it.
+    // Runs are in separate process groups, so only this process gets the signal.
     ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))?;
     let programs = Programs::prepare(&options, &untorn, &folder, &interrupted)?;
     println!("{}", programs.describe(&options));
@@ -129,17 +130,19 @@ impl Soak {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records the run. A policy that holds threads is of no use where nothing looks suspicious, and says so; there the
+    /// Records the run. A policy that holds threads is of no use where nothing is suspicious, and reports it; there the
     /// plain random one steps in.
     fn record(&self, choice: &Choice, seed: u32, folder: &Path) -> Result<FinishedProcess> {
         let ended = self.record_by(choice.policy, choice, seed, folder)?;
-        if choice.policy.needs_marks && ended.said().contains("has no place at which this policy") {
+        if choice.policy.needs_marks
+            && ended.stderr_text().contains("has no place at which this policy")
+        {
             return self.record_by(&RANDOM, choice, seed, folder);
         }
         Ok(ended)
     }
 
-    /// Leaves what the run said and how to repeat it in the folder.
+    /// Writes the output of the run and how to repeat it into the folder.
     fn record_by(
         &self,
         by: &Policy,
@@ -206,7 +209,7 @@ impl Soak {
         let seconds = self.begin.elapsed().as_secs_f64();
         println!("{} runs in {seconds:.0} s", self.done.load(Ordering::Relaxed));
         if self.interrupted.load(Ordering::Relaxed) {
-            println!("interrupted: {} runs were wanted", self.options.runs);
+            println!("interrupted: {} runs were requested", self.options.runs);
         }
         match tally.failures() {
             0 => Ok(()),

@@ -27,11 +27,11 @@ struct Target {
     name: String,
     untorn: PathBuf,
     folder: PathBuf,
-    /// What it says it expects: `output`, or `violation A.b`.
+    /// What it declares to expect: `output`, or `violation A.b`.
     expect: String,
-    /// Why its runs may not replay, if it says so.
+    /// Why its runs may not replay, if it declares that.
     unsteady: Option<String>,
-    /// What it prints, if it says so: when nothing is torn, and when something is.
+    /// What it prints, if it declares that: without a violation, and with one.
     prints: Option<[String; 2]>,
 }
 
@@ -115,7 +115,7 @@ impl Target {
             name: name.to_owned(),
             untorn: crate::release::untorn()?,
             folder: folder_of(name)?,
-            expect: key("// expect:").context("it does not say what to expect")?,
+            expect: key("// expect:").context("it does not declare what to expect")?,
             unsteady: key("// replay:"),
             prints: key("// whole:").zip(key("// torn:")).map(<[String; 2]>::from),
         })
@@ -149,7 +149,7 @@ impl Target {
     fn row(&self, checks: bool) -> Result<Row> {
         let plain = best(|| self.run(&self.java()))?;
         if !plain.status.success() {
-            bail!("without the recorder: {}, {}", plain.status, plain.said());
+            bail!("without the recorder: {}, {}", plain.status, plain.stderr_text());
         }
         let record = ["record", "-q", "-o", "run.utr"];
         let recorded = best(|| self.untorn(&record, &self.java()))?;
@@ -191,7 +191,7 @@ impl Target {
         let mut exact = 0;
         for _ in 0..REPLAYS {
             let again = self.untorn(&["replay", "run.utr"], &[])?;
-            exact += usize::from(again.said().contains("events exactly"));
+            exact += usize::from(again.stderr_text().contains("events exactly"));
         }
         Ok(exact)
     }
@@ -212,12 +212,12 @@ impl Target {
         Ok((threads, skimmed.events))
     }
 
-    /// What the chase says in words, and whether that is what was expected.
+    /// The result of the check as text, and whether it was expected.
     fn check(&self) -> Result<(String, bool)> {
         let words = ["check", "-q", "--time", CHECK, "--out", "untorn-out"];
         let done = self.untorn(&words, &self.java())?;
         if !matches!(done.status.code(), Some(0 | 1)) {
-            bail!("untorn check: {}", done.said());
+            bail!("untorn check: {}", done.stderr_text());
         }
         let text = std::fs::read(self.folder.join("untorn-out/report.json"))?;
         let report: Value = serde_json::from_slice(&text)?;

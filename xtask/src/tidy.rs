@@ -16,6 +16,19 @@ const GENERATED: [&str; 1] = ["crates/report/tests/golden/"];
 /// Folders that exist on one machine only. They are put together here so that this file does not name them.
 const MACHINE_FOLDERS: [[&str; 2]; 3] = [["/ro", "ot/"], ["/wo", "rk/"], ["/Us", "ers/"]];
 
+/// Names of types that are parts of speech: they say nothing about the type. `docs/glossary.md` has the field's words.
+const BANNED_TYPES: [&str; 17] = [
+    "Deed", "Ended", "How", "Left", "Made", "Next", "Own", "Place", "Ran", "Seen", "Spot", "Stuck",
+    "Told", "Wants", "What", "Which", "Wish",
+];
+
+/// Names of source files that hide what is inside.
+const BANNED_FILES: [&str; 9] =
+    ["choose", "doubts", "held", "prophet", "stuck", "told", "turns", "units", "words"];
+
+/// Keywords after which the name of a new type stands.
+const TYPE_KEYWORDS: [&str; 6] = ["class", "enum", "interface", "struct", "trait", "type"];
+
 /// Checks all files that git knows.
 pub fn check() -> Result<()> {
     let mut faults = Vec::new();
@@ -39,6 +52,13 @@ fn faults_of(file: &str, text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     if file.ends_with(".rs") {
         faults.extend(faults_of_code(text));
+        if is_banned_file(file) {
+            faults.push((1, "has a name that hides its content".to_owned()));
+        }
+    }
+    // Example programs have the names that programs have.
+    if (file.ends_with(".rs") || file.ends_with(".java")) && !file.starts_with("examples/") {
+        faults.extend(banned_types(text));
     }
     if file.ends_with(".md") {
         let long = long_lines(text);
@@ -80,6 +100,30 @@ fn faults_of_code(text: &str) -> Vec<(usize, String)> {
     faults
 }
 
+fn is_banned_file(file: &str) -> bool {
+    let stem = std::path::Path::new(file).file_stem().and_then(|stem| stem.to_str());
+    stem.is_some_and(|stem| BANNED_FILES.contains(&stem))
+}
+
+/// Declarations of types, and of constants `MOST_…`, with names that are not to come back.
+fn banned_types(text: &str) -> Vec<(usize, String)> {
+    let mut faults = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let code = line.split("//").next().unwrap_or_default();
+        let words: Vec<&str> = code.split_whitespace().collect();
+        for pair in words.windows(2) {
+            let name = pair[1].split(|c: char| !c.is_alphanumeric() && c != '_').next();
+            let name = name.unwrap_or_default();
+            let is_type = TYPE_KEYWORDS.contains(&pair[0]) && BANNED_TYPES.contains(&name);
+            let is_constant = pair[0] == "const" && name.starts_with("MOST_");
+            if is_type || is_constant {
+                faults.push((number, format!("declares {name}: name it in the field's words")));
+            }
+        }
+    }
+    faults
+}
+
 /// The numbers of lines of prose that are too long. What cannot be wrapped (a link) may be longer.
 fn long_lines(text: &str) -> impl Iterator<Item = usize> {
     let mut in_code = false;
@@ -106,6 +150,21 @@ mod tests {
         let folder = MACHINE_FOLDERS[1].concat();
         assert_eq!(found("a.txt", &format!("in {folder}main\n")), 1);
         assert_eq!(found("a.txt", &format!("in target{folder}main\n")), 0);
+    }
+
+    #[test]
+    fn names_that_say_nothing_do_not_come_back() {
+        let found = |file: &str, text: &str| faults_of(file, text).len();
+        for name in BANNED_TYPES {
+            assert_eq!(found("a.rs", &format!("pub(crate) enum {name} {{}}\n")), 1, "{name}");
+        }
+        for name in BANNED_FILES {
+            assert_eq!(found(&format!("crates/a/src/{name}.rs"), ""), 1, "{name}");
+        }
+        assert_eq!(found("A.java", &format!("static final class {} {{}}\n", BANNED_TYPES[0])), 1);
+        assert_eq!(found("a.rs", &format!("const {}: u32 = 1;\n", "MOST_MISSES")), 1);
+        // A longer name, a variant and a comment are fine.
+        assert_eq!(found("a.rs", "struct NextTurn;\nReason::Next; // a struct: Next\n"), 0);
     }
 
     #[test]

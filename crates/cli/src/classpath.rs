@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 /// The entries of the class path of a command, in order, with `lib/*` spelled out.
 pub fn class_path(command: &[String], directory: Option<&Path>) -> Vec<PathBuf> {
-    let text = told(command).or_else(|| std::env::var("CLASSPATH").ok());
+    let text = from_options(command).or_else(|| std::env::var("CLASSPATH").ok());
     let text = text.unwrap_or_else(|| ".".to_owned());
     let here = directory.unwrap_or(Path::new(""));
     let entries = std::env::split_paths(&text).filter(|entry| !entry.as_os_str().is_empty());
     entries.flat_map(|entry| spelled_out(&here.join(entry))).collect()
 }
 
-/// What the options of the command say.
-fn told(command: &[String]) -> Option<String> {
+/// The class path in the options of the command.
+fn from_options(command: &[String]) -> Option<String> {
     let mut found = None;
     let mut words = command.iter().skip(1);
     while let Some(word) = words.next() {

@@ -20,7 +20,7 @@ pub enum Color {
     Never,
 }
 
-/// How much to say.
+/// How much to print.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Volume {
     Quiet,
@@ -30,7 +30,7 @@ pub enum Volume {
 }
 
 impl Volume {
-    /// As the options say; quiet wins.
+    /// From the options; quiet wins.
     pub fn of(quiet: bool, verbose: bool) -> Self {
         match (quiet, verbose) {
             (true, _) => Self::Quiet,
@@ -44,8 +44,8 @@ impl Volume {
 pub struct Console {
     pub look: Look,
     volume: Volume,
-    /// The reader of our output has gone (`| head`): say no more, but finish the work, so that the
-    /// exit code still tells the verdict.
+    /// The reader of our output has gone (`| head`): print no more, but finish the work, so that the
+    /// exit code still has the verdict.
     is_closed: bool,
 }
 
@@ -76,7 +76,7 @@ impl Console {
         Self::new(Color::Auto, Volume::Normal)
     }
 
-    /// Says something on standard output, unless told to be quiet.
+    /// Prints to standard output, unless quiet.
     pub fn say(&mut self, text: &str) -> Result<()> {
         if self.volume == Volume::Quiet { Ok(()) } else { self.put(text) }
     }
@@ -97,13 +97,13 @@ impl Console {
         }
     }
 
-    /// Says on standard error what must not be overlooked.
+    /// Prints to standard error what must not be overlooked.
     pub fn warn(&self, text: &str) {
         complain(&format!("untorn: warning: {}", plain_lines(text)));
     }
 }
 
-/// Writes a line to standard error. If even that fails there is nobody left to tell.
+/// Writes a line to standard error. If even that fails, the error cannot be reported.
 pub fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
@@ -115,7 +115,7 @@ pub fn tell(text: &str) {
 
 /// From now on Ctrl-C is for the program that was started, which ends by it; this process reports.
 pub fn ignore_interrupts() {
-    // Without it the trace is whole all the same, only nothing is said about it.
+    // Without it the trace is complete nevertheless, only nothing is printed about it.
     let _ = ctrlc::set_handler(|| {});
 }
 
@@ -128,7 +128,7 @@ pub struct StatusLine {
 }
 
 impl StatusLine {
-    /// Nobody needs to know how far the work is if it is done within a second.
+    /// No progress is shown for work that is done within a second.
     const FIRST: Duration = Duration::from_secs(1);
     const EVERY: Duration = Duration::from_millis(250);
 
@@ -185,7 +185,7 @@ impl Progress {
         Self { line: StatusLine::new(quiet), start: Instant::now(), what }
     }
 
-    /// Tells how far the work is.
+    /// Shows the progress.
     pub fn at(&mut self, events: u64) {
         if self.line.is_due() {
             let seconds = self.start.elapsed().as_secs();

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 /// How every error begins.
 pub const PREFIX: &str = "untorn: error: ";
 
-/// What the exit code says. A later variant outranks an earlier one when several files are checked.
+/// The meaning of the exit code. A later variant outranks an earlier one when several files are checked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Exit {
     /// Checked, and nothing torn.
@@ -52,12 +52,12 @@ impl Failure {
         Self { exit: Exit::Clean, ..Self::input("") }
     }
 
-    /// The input is at fault, and the program that was run has said so already.
+    /// The input is at fault, and the program that was run has printed it already.
     pub fn already_reported() -> Self {
         Self::input("")
     }
 
-    /// Whether there is something to say.
+    /// Whether there is something to print.
     pub fn is_silent(&self) -> bool {
         self.what.is_empty()
     }

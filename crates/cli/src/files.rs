@@ -1,4 +1,4 @@
-//! Traces and reports as files, with errors that say which file and what to do.
+//! Traces and reports as files, with errors that name the file and what to do.
 
 use std::path::{Path, PathBuf};
 
@@ -122,7 +122,7 @@ fn name_of_output(path: &Path) -> String {
     if is_dash(path) { "standard output".to_owned() } else { path.display().to_string() }
 }
 
-/// The error without the system's number: the words say the same.
+/// The error without the system's number: the text contains the same.
 fn without_number(reason: &str) -> &str {
     reason.split(" (os error ").next().unwrap_or(reason)
 }

@@ -1,4 +1,4 @@
-//! A command that starts JVMs of its own: was there one that is meant, and only one?
+//! A command that starts JVMs: checks that exactly one was selected.
 
 use untorn_jvm::jvm_selection::{JvmSelector, SeenJvm};
 use untorn_jvm::launch::{Launch, Start};
@@ -16,7 +16,7 @@ const SHOWN: usize = 100;
 /// The class with which the JVMs begin in which Gradle runs tests.
 const GRADLE_WORKER: &str = "GradleWorkerMain";
 
-/// Insists that the JVM that was recorded is the one that is meant. Says so if others are meant as well.
+/// Checks that the recorded JVM is the selected one. Reports if others match as well.
 pub fn only_one(launch: &Launch, start: &Start<'_>) -> Result<Option<String>> {
     if !start.is_indirect_launch() {
         return Ok(None);
@@ -48,7 +48,7 @@ pub fn only_one(launch: &Launch, start: &Start<'_>) -> Result<Option<String>> {
 
 /// How the right pattern is found.
 fn how_to_mean(which: &JvmSelector, seen: &[SeenJvm]) -> &'static str {
-    // Gradle tells the JVM of a test what to run through a socket, where nobody else can read it.
+    // Gradle sends the JVM of a test what to run through a socket, which cannot be read here.
     if which.test.is_some() && seen.iter().any(|one| one.command.contains(GRADLE_WORKER)) {
         "--test reads what Maven runs, and cannot see what Gradle does: --main '*GradleWorkerMain*' and Gradle's own --tests; or, so that it replays, --junit with the class path of the test"
     } else {

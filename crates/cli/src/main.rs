@@ -79,7 +79,7 @@ fn run() -> Result<ExitCode> {
     .map(ExitCode::from)
 }
 
-/// What clap wants to say: help and version are results, the rest are errors of usage.
+/// Messages of clap: help and version are results, the rest are errors of usage.
 fn usage(answer: &clap::Error) -> Result<Exit> {
     if answer.use_stderr() {
         let text = answer.to_string();

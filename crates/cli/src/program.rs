@@ -1,4 +1,4 @@
-//! What is run: a command, which of its JVMs is meant, and where.
+//! What is run: a command, the selected JVM, and the folder.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

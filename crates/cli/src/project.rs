@@ -1,4 +1,4 @@
-//! `untorn.toml`: what a project wants to be said once. The command line wins over it.
+//! `untorn.toml`: options that a project sets once. The command line wins over it.
 
 use std::path::{Path, PathBuf};
 

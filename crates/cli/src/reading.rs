@@ -51,7 +51,7 @@ impl Reading {
 #[derive(Clone, Copy, Debug)]
 pub struct ReadOptions<'a> {
     pub blocks: &'a Blocks,
-    /// What the progress line says.
+    /// The text of the progress line.
     pub progress: &'static str,
     pub quiet: bool,
 }
@@ -148,7 +148,7 @@ fn ill_formed(input: &Input, validator: &Validator, tables: &Tables) -> Failure 
         ))
 }
 
-/// What a trace says of itself at its end.
+/// The metadata at the end of a trace.
 pub struct LastMeta {
     pub meta: RunMeta,
     pub events: u64,
@@ -157,7 +157,7 @@ pub struct LastMeta {
     pub cut: Option<String>,
 }
 
-/// Finds what is said at the end of a `.utr` file; only a cut one has to be read for that. An error names the file.
+/// Finds the metadata at the end of a `.utr` file; only a cut one has to be read for that. An error names the file.
 pub fn last_meta(path: &std::path::Path) -> std::result::Result<LastMeta, String> {
     let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let mut file = std::fs::File::open(path).map_err(|error| named(&error))?;

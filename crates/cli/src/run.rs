@@ -15,7 +15,7 @@ use crate::program::is_junit;
 
 /// How the program ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ended {
+pub enum RunEnd {
     /// By itself, with that code.
     Exit(u8),
     /// By a signal.
@@ -24,10 +24,10 @@ pub enum Ended {
     Deadlock,
 }
 
-/// What was run, and what the agent said of it.
+/// What was run, and the agent's report of it.
 #[derive(Debug)]
 pub struct Run {
-    pub ended: Ended,
+    pub ended: RunEnd,
     pub elapsed: Duration,
     pub notes: Vec<String>,
     pub fault: Option<String>,
@@ -46,15 +46,15 @@ pub fn run(launch: &Launch, start: &Start<'_>, surroundings: &Surroundings) -> R
         return Err(Failure::already_reported());
     }
     let late = jvms::only_one(launch, start)?;
-    let said = launch.progress();
-    let Some(mut said) = said else {
+    let progress = launch.progress();
+    let Some(mut progress) = progress else {
         return Err(Failure::run("the JVM did not start with the agent, so nothing was recorded")
             .details([format!("it ended with {}", describe(ended(status)))])
             .way_out("Java 11 or newer is needed; `java -version` tells"));
     };
-    said.notes.extend(late);
-    let ended = if said.deadlock { Ended::Deadlock } else { ended(status) };
-    Ok(Run { ended, elapsed: begin.elapsed(), notes: said.notes, fault: said.fault })
+    progress.notes.extend(late);
+    let ended = if progress.deadlock { RunEnd::Deadlock } else { ended(status) };
+    Ok(Run { ended, elapsed: begin.elapsed(), notes: progress.notes, fault: progress.fault })
 }
 
 /// The system did not start the command.
@@ -82,43 +82,43 @@ fn watch(launch: &Launch, mut child: Child, begin: Instant) -> Result<ExitStatus
             Err(error) => return Err(Failure::run(format!("lost the program: {error}"))),
         }
         if line.is_due()
-            && let Some(said) = launch.progress()
+            && let Some(progress) = launch.progress()
         {
             let seconds = begin.elapsed().as_secs_f64();
-            let rate = said.events as f64 / seconds / 1e6;
+            let rate = progress.events as f64 / seconds / 1e6;
             line.show(&format!(
                 "recording: {} events, {} threads, {} switches, {rate:.1} M events/s",
-                number(said.events),
-                said.threads,
-                number(said.switches),
+                number(progress.events),
+                progress.threads,
+                number(progress.switches),
             ));
         }
     }
 }
 
-fn ended(status: ExitStatus) -> Ended {
+fn ended(status: ExitStatus) -> RunEnd {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
-        (Some(DEADLOCK_EXIT), _) => Ended::Deadlock,
-        (Some(code), _) => Ended::Exit(code as u8),
-        (None, signal) => Ended::Signal(signal.unwrap_or(0)),
+        (Some(DEADLOCK_EXIT), _) => RunEnd::Deadlock,
+        (Some(code), _) => RunEnd::Exit(code as u8),
+        (None, signal) => RunEnd::Signal(signal.unwrap_or(0)),
     }
 }
 
-pub fn describe(ended: Ended) -> String {
+pub fn describe(ended: RunEnd) -> String {
     match ended {
-        Ended::Exit(code) => format!("exit code {code}"),
-        Ended::Signal(signal) => format!("signal {signal}"),
-        Ended::Deadlock => "a deadlock".to_owned(),
+        RunEnd::Exit(code) => format!("exit code {code}"),
+        RunEnd::Signal(signal) => format!("signal {signal}"),
+        RunEnd::Deadlock => "a deadlock".to_owned(),
     }
 }
 
 /// The exit code of a call whose program ended so: the program's own, as with `time` or `strace`.
-pub fn exit_code(ended: Ended) -> u8 {
+pub fn exit_code(ended: RunEnd) -> u8 {
     match ended {
-        Ended::Exit(code) => code,
-        Ended::Signal(signal) => 128_u8.saturating_add(signal as u8),
-        Ended::Deadlock => 1,
+        RunEnd::Exit(code) => code,
+        RunEnd::Signal(signal) => 128_u8.saturating_add(signal as u8),
+        RunEnd::Deadlock => 1,
     }
 }
 

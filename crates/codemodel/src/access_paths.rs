@@ -28,7 +28,7 @@ pub const MAX_FIELDS: usize = 3;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AccessPath {
     pub base: Base,
-    /// Fields behind `len` are all 0.
+    /// Fields after `len` are all 0.
     path: [FieldId; MAX_FIELDS],
     len: u8,
 }

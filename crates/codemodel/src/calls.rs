@@ -178,7 +178,7 @@ fn virtual_targets(
     (found.len() <= MAX_TARGETS).then_some(found)
 }
 
-/// What is known of the receiver beyond what the call says.
+/// What is known of the receiver beyond its type in the call.
 fn receiver(
     program: &Program,
     types: &Types,

@@ -1,11 +1,11 @@
-//! Programs as their class files tell them.
+//! A model of programs, made from their class files.
 //!
 //! [`Archives`] collects class files from jars and folders, and [`Jdk`] those of a Java installation.
 //! [`Program`] links them: class hierarchy, fields, methods, and the code of each method as a [`body`]
 //! of values instead of stack slots. Over that stand [`graph`]s with [`dominators`] and [`control`]
 //! dependence, [`types`], the call graph ([`calls`]), [`access_paths`] and program [`dependence`].
 //!
-//! Nothing here knows what an analysis looks for. `compositions` is one analysis that stands on it.
+//! Nothing here depends on an analysis. `compositions` is one analysis that uses it.
 //!
 //! ```no_run
 //! use std::path::Path;

@@ -241,7 +241,7 @@ impl Program {
         })
     }
 
-    /// The field that stands for the whole state of a class of the JDK.
+    /// The field that represents the whole state of a class of the JDK.
     pub fn state_of(&mut self, class: &str) -> FieldId {
         let id = self.class_id(class);
         let field = self.field_id(id, "state", "");

@@ -105,7 +105,7 @@ impl Types {
             ValueDef::Instr(at) => match body.instr(*at).action {
                 Action::New(class) => StoredValue::Class(class),
                 Action::Null => StoredValue::Nothing,
-                // `x = x.next()` and the like say nothing new.
+                // `x = x.next()` and similar code adds nothing new.
                 Action::Get(other) if other == field => StoredValue::Nothing,
                 Action::Call(_, called) => match made_by(program, called) {
                     Some(name) => StoredValue::Class(self.made[name]),

@@ -34,7 +34,7 @@ impl Default for Options {
     }
 }
 
-/// What the analysis says of an application.
+/// The result of the analysis of an application.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The most promising first.
@@ -373,7 +373,7 @@ fn group(groups: &mut Vec<Vec<usize>>, a: usize, b: usize) {
     }
 }
 
-/// Tells the baseline which calls a client makes together.
+/// Passes to the baseline the calls that a client makes together.
 fn note_together(client: &Client<'_>, tally: &mut Tally) {
     for (at, b) in client.set_calls.iter().enumerate() {
         for a in &client.set_calls[..at] {

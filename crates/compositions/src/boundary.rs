@@ -1,8 +1,8 @@
 //! The table of the JDK's thread-safe classes: which are atomic by themselves, and what their
 //! methods do.
 //!
-//! A table, because bytecode does not tell: `ConcurrentHashMap.get` writes nothing and
-//! `computeIfAbsent` looks like a dozen writes. Methods are known by name within a family of
+//! A table, because bytecode does not show it: `ConcurrentHashMap.get` writes nothing and
+//! `computeIfAbsent` has a dozen writes. Methods are known by name within a family of
 //! classes; what the table does not name has no effect.
 
 use untorn_codemodel::Program;
@@ -152,7 +152,7 @@ impl Boundary {
         self.entry(types.value(program, method, body, value)?.class)
     }
 
-    /// Every class whose state the table speaks of.
+    /// Every class whose state is in the table.
     pub fn classes() -> impl Iterator<Item = &'static str> {
         TABLE.iter().map(|entry| entry.class)
     }

@@ -28,10 +28,10 @@ pub struct SetCall {
     pub set: SetId,
     pub reads: SmallVec<[FieldId; 4]>,
     pub writes: SmallVec<[FieldId; 4]>,
-    /// What the boundary's table says, for a call of the JDK.
+    /// The entry of the boundary's table, for a call of the JDK.
     pub op: Option<Op>,
     pub legacy: bool,
-    /// How many fields the owner lies behind the object that is passed.
+    /// How many fields lead from the passed object to the owner.
     pub depth: usize,
 }
 
@@ -167,7 +167,7 @@ fn of_site(
 
 /// Whether the called method speaks for the object after `at` fields: it is the one that is passed
 /// (or that the caller knows itself), or a field of it that the method's class declares. What lies
-/// deeper is touched by the way, and a static field only by methods of its own class.
+/// deeper is accessed incidentally, and a static field only by methods of its own class.
 fn is_library(
     facts: &Facts,
     context: &MethodContext<'_>,

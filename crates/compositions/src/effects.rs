@@ -49,7 +49,7 @@ pub struct Facts {
     pub calls: Calls,
     pub getters: Getters,
     pub locks: Locks,
-    /// By row of the boundary's table, the field that stands for the state.
+    /// By row of the boundary's table, the field that represents the state.
     states: Vec<(&'static str, FieldId)>,
     /// Classes with signs of being made for threads.
     for_threads: Vec<bool>,
@@ -170,7 +170,7 @@ impl Effects {
         &self.methods[method.at()]
     }
 
-    /// The effects of a method that its callers can tell the place of.
+    /// The effects of a method whose access paths its callers can express.
     fn summary(&self, facts: &Facts, context: &MethodContext<'_>) -> Vec<Effect> {
         let mut found: FxHashSet<Effect> = FxHashSet::default();
         let mut list = Vec::new();

@@ -1,11 +1,12 @@
 //! Objects that never leave the method that makes them.
 //!
 //! Paper: ICFinder, section 3, prunes what only one thread can reach, with an analysis off the
-//! shelf. Ours looks at values, not at the heap: an object escapes if it is stored into a field or
+//! shelf. Ours analyses values, not the heap: an object escapes if it is stored into a field or
 //! array, returned, thrown, captured, or passed to a method that lets it escape. Asking an object
 //! of the JDK something does not make it escape, passing it to the JDK does.
 //!
-//! Promise: what is said to stay stays (but for reflection). Much that stays is not recognised.
+//! Promise: an object that is reported as local is local (except for reflection). Many local objects are not
+//! recognised.
 
 use untorn_codemodel::body::{Action, Body, Invoke, ValueDef};
 use untorn_codemodel::calls::Calls;
@@ -18,7 +19,7 @@ pub struct Escape {
     parameters: Vec<u64>,
 }
 
-/// Parameters behind the 64th escape.
+/// Parameters after the 64th escape.
 const TOLD_APART: u32 = 64;
 
 impl Escape {

@@ -16,7 +16,7 @@ use untorn_codemodel::dependence::{Dependence, Kind};
 use untorn_codemodel::ids::{ClassId, FieldId, InstrId, ValueId};
 use untorn_codemodel::program::Program;
 
-/// A lock, told from the object that holds the owner of a set: by fields of that object, or
+/// A lock, relative to the object that holds the owner of a set: by fields of that object, or
 /// absolutely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Key {
@@ -80,7 +80,7 @@ fn keys(owner: &AccessPath, held: &[HeldLock]) -> Vec<Key> {
 pub enum Guard {
     /// No lock is held over both calls.
     None,
-    /// Some lock is, but not all code that changes the object takes it, as far as we see.
+    /// Some lock is, but not all known code that changes the object acquires it.
     Some,
     /// The object's own lock is, or one that all code that changes the object takes.
     Sure,
@@ -264,7 +264,7 @@ enum Argument {
 /// What an argument is, if that can be compared.
 fn thing(context: &MethodContext<'_>, value: ValueId) -> Option<Argument> {
     let mut value = value;
-    // Boxes are made anew for every call; what they hold is the same.
+    // Boxes are created for every call; their content is the same.
     for _ in 0..2 {
         if let ValueDef::Instr(at) = context.body.value(value)
             && let Action::Call(_, called) = context.body.instr(*at).action
@@ -284,7 +284,7 @@ fn thing(context: &MethodContext<'_>, value: ValueId) -> Option<Argument> {
     Some(Argument::AccessPath(context.access_path(value)))
 }
 
-/// Whether the lock of the object is held at each call, but taken anew for the second.
+/// Whether the lock of the object is held at each call, but acquired again for the second.
 fn is_let_go(facts: &Facts, context: &MethodContext<'_>, a: &SetCall, b: &SetCall) -> bool {
     let own = |at: InstrId| {
         let held = facts.locks.at(context.method, at).iter();

@@ -3,7 +3,7 @@
 use crate::rank::Reason;
 use untorn_codemodel::dependence::Kind;
 
-/// Why calls look meant to be one step.
+/// Why calls look like one atomic step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Symptom {
     /// The second call depends on the first.
@@ -49,7 +49,7 @@ pub struct Step {
     pub what: String,
 }
 
-/// Calls that look meant to be one step.
+/// Calls that look like one atomic step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub symptom: Symptom,
@@ -57,7 +57,7 @@ pub struct Finding {
     pub class: String,
     pub method: String,
     pub descriptor: String,
-    /// The path of the source file within its source folder, as far as the class tells.
+    /// The path of the source file within its source folder, as far as the class contains it.
     pub source: Option<String>,
     /// Two, or more that complement each other.
     pub calls: Vec<CallSite>,

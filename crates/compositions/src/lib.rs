@@ -1,13 +1,13 @@
-//! Finds library calls that look meant to be one atomic step and are not.
+//! Finds library calls that look like one atomic step and are not.
 //!
 //! Paper: Liu, Dolby and Zhang, *Finding incorrect compositions of atomicity*, ESEC/FSE 2013
 //! (ICFinder). Each of `map.containsKey(k)` and `map.remove(k)` is atomic; one after the other they
 //! are not. The static half of the paper is here: which fields belong together ([`sets`]), which
-//! calls touch them ([`clients`]), which of these look meant to be one step ([`symptoms`]), which of
+//! calls touch them ([`clients`]), which of these look like one step ([`symptoms`]), which of
 //! those are one because of a lock ([`evidence`]), and which are worth reading first ([`rank`]).
-//! What we changed stands at the head of each file.
+//! The header of each file states what we changed.
 //!
-//! Promise: a list of suspicions, the best first. It may miss and it may be wrong; nothing here says
+//! Promise: a list of suspicions, the best first. It may miss some and it may be wrong; nothing here shows
 //! that a program is broken.
 //!
 //! ```no_run

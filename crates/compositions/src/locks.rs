@@ -3,7 +3,7 @@
 //! Monitors, `synchronized` methods, `java.util.concurrent.locks`, methods that only lock or only
 //! unlock (`lockInternal()`), and locks that all callers of a method hold. Where ways meet, what
 //! they have in common from the outside in counts. `tryLock` counts as taken: a way on which it
-//! failed hardly ever goes on to the calls that we ask about.
+//! failed hardly ever continues to the calls in question.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

@@ -1,4 +1,4 @@
-//! The baseline: calls that are often made together are meant to be one step.
+//! The baseline: calls that are often made together should be one step.
 //!
 //! Paper: Lu, Park, Hu, Ma, Jiang, Li, Popa and Zhou, *MUVI: automatically inferring multi-variable
 //! access correlations and detecting related semantic and concurrency bugs*, SOSP 2007, lifted from

@@ -1,4 +1,4 @@
-//! Pairs of calls that belong together but are not meant to be one step.
+//! Pairs of calls that belong together but need not be one step.
 //!
 //! Paper: ICFinder, sections 7 and 8.1 (open and close; get and put back; loops of compare-and-set).
 
@@ -58,7 +58,7 @@ pub fn compares(name: &str) -> bool {
     name.contains("compareand") || name == "cas" || name.starts_with("cas") && name.len() <= 8
 }
 
-/// Whether a call looks by itself before it acts, by its name.
+/// Whether a call checks before it acts, according to its name.
 pub fn decides(name: &str) -> bool {
     ["IfAbsent", "IfPresent", "IfNecessary", "IfNeeded", "IfNotExists"]
         .iter()

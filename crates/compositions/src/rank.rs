@@ -1,7 +1,7 @@
 //! Why a composition is worth reading, or not, in points.
 //!
 //! The paper does not rank: it runs the program on all compositions. The points were fitted on
-//! Tomcat, Derby, Lucene and HSQLDB by reading compositions, and say how likely it is that a
+//! Tomcat, Derby, Lucene and HSQLDB by reading compositions, and estimate how likely it is that a
 //! programmer meant the calls to be one step and that nothing makes them one.
 
 /// One reason, for or against.
@@ -57,17 +57,19 @@ impl Reason {
     /// The reason in a few words.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::ReadThenWrite => "looks, then changes",
-            Self::BranchOnResult => "branches on what the first call says",
+            Self::ReadThenWrite => "reads, then changes",
+            Self::BranchOnResult => "branches on the result of the first call",
             Self::SameArgument => "both calls are about the same thing",
             Self::FieldReceiver => "the object is a field, which others can reach",
             Self::DataDependence => "the second call uses the first one's result",
             Self::WrittenTogether => "elsewhere both are written in one step",
-            Self::LockLetGo => "the object's lock is taken for each call and let go in between",
+            Self::LockLetGo => {
+                "the object's lock is acquired for each call and released in between"
+            }
             Self::LockHeld => "some lock is held over both calls",
             Self::SecondDecides => "the second call checks by itself",
             Self::DoubleChecked => "checked again under a lock",
-            Self::ReadThenRead => "only looks",
+            Self::ReadThenRead => "only reads",
             Self::WriteFirst => "changes first",
             Self::Constructor => "within a constructor or initialiser",
             Self::Legacy => "a class that is thread-safe by tradition",

@@ -6,7 +6,7 @@
 //! of its ancestors; sets belong to a concrete class, so that two children of one abstract class
 //! are not merged; static fields belong to their class, and only with a lock of their class;
 //! what cannot change is left out. What the lock protects deeper down is the business of the
-//! objects there. A thread-safe object of the JDK is a set of its own.
+//! objects there. A thread-safe object of the JDK is a set by itself.
 //!
 //! Promise: none. Sets are guesses about what programmers mean.
 
@@ -25,7 +25,7 @@ pub struct SetId(u32);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AtomicSet {
-    /// Whose objects hold it; of static fields, the class itself.
+    /// The class whose objects hold it; of static fields, the class itself.
     pub class: ClassId,
     pub is_static: bool,
     /// In order of their numbers.
@@ -185,7 +185,7 @@ fn join(groups: &mut Vec<Vec<FieldId>>, mut fields: Vec<FieldId>) {
     groups.push(fields);
 }
 
-/// The methods that objects of a class have and that it or an ancestor of ours declares.
+/// The methods that objects of a class have and that it or an analysed ancestor declares.
 fn visible(program: &Program, class: ClassId) -> Vec<MethodId> {
     let mut names = FxHashSet::default();
     let mut found = Vec::new();

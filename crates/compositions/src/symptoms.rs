@@ -1,4 +1,4 @@
-//! Which set calls of a client method look meant to be one step.
+//! Which set calls of a client method look like one step.
 //!
 //! Paper: ICFinder, section 5. *USE*: the second call depends on the first. *Complementation*: one
 //! never runs without the other. Deviations: dependence by exceptions counts only for what runs in
@@ -23,7 +23,7 @@ use untorn_codemodel::graph::Graph;
 use untorn_codemodel::ids::{InstrId, Node};
 use untorn_codemodel::program::Program;
 
-/// Two set calls that look meant to be one step.
+/// Two set calls that look like one step.
 #[derive(Clone, Debug)]
 pub struct Pair {
     pub first: usize,
@@ -90,7 +90,7 @@ pub fn pairs(
     found
 }
 
-/// Whether a call is part of an `assert`: whatever it says, the program does not act on it.
+/// Whether a call is part of an `assert`: the program does not act on its result.
 fn is_asserted(context: &MethodContext<'_>, dependence: &Dependence<'_>, at: InstrId) -> bool {
     let asks = |branch: InstrId| {
         let operands = &context.body.instr(branch).operands;

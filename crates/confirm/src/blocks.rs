@@ -1,6 +1,6 @@
 //! The transactions of a trace and what they read and wrote.
 //!
-//! The outermost block makes a transaction; an access outside of every block is one of its own,
+//! The outermost block makes a transaction; an access outside of every block is a transaction by itself,
 //! except that the two halves of an indivisible update (`Access::Update`, a read directly followed
 //! by its write) stay together. A block that is open at the end of the trace ends there. Where a
 //! block is cut, see [`threads`](crate::threads). Locks, waits and notifications order nothing
@@ -23,7 +23,7 @@ pub struct Block {
     pub site: SiteId,
     /// The outermost begin, or the lone access.
     pub begin: EventIdx,
-    /// Its first and last access; `first` tells transactions apart.
+    /// Its first and last access; `first` identifies the transaction.
     pub first: EventIdx,
     pub last: EventIdx,
     /// Whether it has any access; one without is not part of a serial order.

@@ -48,8 +48,8 @@ use untorn_trace::{Event, Tables};
 pub use blocks::Block;
 pub use values::Contradiction;
 pub use verdict::{
-    Doubt, Excluded, Forced, NoSource, OrderReason, Party, Point, Reason, SerialOrder, Update,
-    Verdict,
+    Excluded, Forced, NoSource, OrderReason, Party, Point, Reason, SerialOrder, UndecidedReason,
+    Update, Verdict,
 };
 pub use window::Window;
 
@@ -65,7 +65,7 @@ pub enum Method {
     OwnRead,
     /// Only what can be proved without trying: own-read, saturation, probing.
     Saturation,
-    /// Only the serialiser, which can say nothing but "atomic".
+    /// Only the serialiser, which can only answer "atomic".
     Serialiser,
     /// The search alone.
     Exact,
@@ -102,7 +102,7 @@ pub enum Stage {
     Exact,
     Printed,
     /// None of them.
-    Nobody,
+    Undecided,
 }
 
 /// The answer, and how it came about.

@@ -44,7 +44,7 @@ const NOBODY: u32 = u32::MAX;
 
 struct Matching<'a> {
     candidates: &'a Rows,
-    /// The need that each node serves, valid if `slot_of` says the current slot.
+    /// The need that each node serves, valid if `slot_of` is the current slot.
     owner: Vec<u32>,
     slot_of: Vec<u32>,
     /// Nodes met in the current search.
@@ -90,7 +90,7 @@ impl Matching<'_> {
     /// Depth-first search for an augmenting path, without recursion: chains of updates are long.
     fn augment(&mut self, start: NeedId, slot: u32) -> bool {
         let candidates = self.candidates;
-        // Each entry: a need that looks for a source, and the candidates it has yet to try.
+        // Each entry: a need without a source, and the candidates it has yet to try.
         let mut path = vec![(start, ones(candidates.row(start.index())))];
         let mut taken: Vec<usize> = Vec::new();
         while let Some((_, rest)) = path.last_mut() {

@@ -104,7 +104,7 @@ impl Order {
         let Self { before, after, .. } = self;
         let words = before.words();
         for word in 0..words {
-            // A row only grows by what is behind `to`, so walking over a copy of each word is safe.
+            // A row only grows by what comes after `to`, so walking over a copy of each word is safe.
             let mut early = before.row(from.index())[word];
             if word == from.index() / 64 {
                 early |= 1 << (from.index() % 64);

@@ -4,7 +4,7 @@ use untorn_trace::{Tables, Value, VarId, show_value};
 
 use crate::blocks::Block;
 use crate::verdict::{
-    Doubt, Excluded, Forced, NoSource, OrderReason, Party, Point, Reason, Update,
+    Excluded, Forced, NoSource, OrderReason, Party, Point, Reason, UndecidedReason, Update,
 };
 
 /// Orders shown of a long chain; the reason itself has all.
@@ -27,7 +27,7 @@ pub fn headline(reason: &Reason, tables: &Tables) -> String {
     };
     let blocks = reason.blocks();
     match reason {
-        Reason::OwnRead { block, .. } => format!("{} was torn", name(block, tables)),
+        Reason::OwnRead { block, .. } => format!("{} was interrupted", name(block, tables)),
         Reason::LostUpdate { var, .. } => {
             format!("an update of {} was lost", tables.var_name(*var))
         }
@@ -75,22 +75,24 @@ pub fn sentences(reason: &Reason, tables: &Tables) -> Vec<String> {
 }
 
 /// Why there is no answer.
-pub fn doubt(doubt: &Doubt, tables: &Tables) -> String {
-    match doubt {
-        Doubt::Budget { spent } => {
+pub fn undecided(why: &UndecidedReason, tables: &Tables) -> String {
+    match why {
+        UndecidedReason::Budget { spent } => {
             format!("the budget of {spent} steps is used up; a larger --budget may decide it")
         }
-        Doubt::TooLarge { blocks } => {
+        UndecidedReason::TooLarge { blocks } => {
             format!("{blocks} transactions matter, too many to compare: choose a window")
         }
-        Doubt::UnknownValues => "values are missing, and the answer depends on them".to_owned(),
-        Doubt::Inconsistent(found) => format!(
+        UndecidedReason::UnknownValues => {
+            "values are missing, and the answer depends on them".to_owned()
+        }
+        UndecidedReason::Inconsistent(found) => format!(
             "the trace contradicts itself: the read of {} at event {} returned something else than was \
-             written last, so somebody wrote it unseen; the rest is no violation",
+             written last, so code that was not recorded wrote it; the rest is no violation",
             tables.var_name(found.var),
             found.read
         ),
-        Doubt::Method => "this method alone cannot tell".to_owned(),
+        UndecidedReason::Method => "this method alone cannot decide".to_owned(),
     }
 }
 
@@ -138,7 +140,7 @@ impl Phrases<'_> {
         value.map_or_else(|| "an unknown value".to_owned(), |value| show_value(value, kind))
     }
 
-    /// Two executions of the same block by the same thread need their positions to be told apart.
+    /// Two executions of the same block by the same thread need their positions to be distinguished.
     fn block(&self, block: &Block, among: &[Block]) -> String {
         let own = name(block, self.tables);
         let alike = |other: &&Block| *other != block && name(other, self.tables) == own;
@@ -171,7 +173,7 @@ impl Phrases<'_> {
                 out.push(format!("{reader} read {x} = {v}, which no other block leaves there."));
             }
             (None, false) => {
-                out.push(format!("{reader} read {x} = {v}, but nobody can have left it there:"));
+                out.push(format!("{reader} read {x} = {v}, but every possible source is excluded:"));
             }
         }
         for (party, why) in no.excluded.iter().take(MAX_ORDERS) {
@@ -204,13 +206,13 @@ impl Phrases<'_> {
         }
         let names: Vec<String> = all.iter().map(|block| self.block(block, &all)).collect();
         let from = match sources.len() {
-            0 => "nobody".to_owned(),
+            0 => "no block".to_owned(),
             1 => "one block or initial value".to_owned(),
             n => format!("{n} blocks or initial values"),
         };
         vec![format!(
             "{} ({}) each read {x} and then wrote it, and can have read only from {from}: each needs a \
-             source of its own.",
+             different source.",
             count(updates.len(), "block"),
             list(&names)
         )]
@@ -238,12 +240,12 @@ impl Phrases<'_> {
             OrderReason::Kept => format!("{from} runs before {to}: thread, fork or join order."),
             OrderReason::Read { var, read: point, .. } if order.from.is_none() => {
                 format!(
-                    "{to} read {}, the initial value, and nobody else can have left it.",
+                    "{to} read {}, the initial value, and it has no other possible source.",
                     read(*var, point)
                 )
             }
             OrderReason::Read { var, read: point, .. } => format!(
-                "{from} runs before {to}, which read {}: nobody else can have left it.",
+                "{from} runs before {to}, which read {}: it has no other possible source.",
                 read(*var, point)
             ),
             OrderReason::NotBetweenEarly { var, reader, read: point } if order.to.is_none() => {
@@ -269,13 +271,13 @@ impl Phrases<'_> {
                 read(*var, point)
             ),
             OrderReason::EverySource { var, read: point } => format!(
-                "{from} runs before {to}: it is or precedes every block that can have left {}, which \
+                "{from} runs before {to}: it is or precedes every possible source of {}, which \
                  {to} read.",
                 read(*var, point)
             ),
             OrderReason::AfterEverySource { var, read: point } => format!(
-                "{from} runs before {to}: {to} overwrites {}, which {from} read, after every block \
-                 that can have left it.",
+                "{from} runs before {to}: {to} overwrites {}, which {from} read, after every \
+                 possible source of it.",
                 read(*var, point)
             ),
         }

@@ -22,7 +22,7 @@ use crate::blocks::Extract;
 use crate::ids::BlockId;
 use crate::verdict::{Point, Reason};
 
-/// What the conditions say of a trace.
+/// The result of the conditions for a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Printed {
     Holds(Reason),

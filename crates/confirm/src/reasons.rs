@@ -29,7 +29,7 @@ pub fn exhausted(extract: &Extract, core: &Core, states: u64) -> Reason {
     Reason::Exhausted { states, blocks, vars: core.slots.iter().map(|slot| slot.var).collect() }
 }
 
-/// The reason behind a contradiction that `known` came to.
+/// The reason of a contradiction that `known` derived.
 pub fn reason(
     extract: &Extract,
     core: &Core,
@@ -88,18 +88,18 @@ impl Explainer<'_> {
             ones(&between).next().map(Node::new)
         };
         let until = order.log.len();
-        let mut told = ReportedOrders { forced: Vec::new(), steps: vec![false; until] };
+        let mut reported = ReportedOrders { forced: Vec::new(), steps: vec![false; until] };
         let mut excluded = Vec::new();
         for source in ones(self.core.sources.row(need.class.index())).map(Node::new) {
             if source == need.node {
                 continue;
             }
             let why = if order.has(need.node, source) {
-                self.path(need.node, source, until, &mut told);
+                self.path(need.node, source, until, &mut reported);
                 Excluded::Later
             } else if let Some(by) = overwriter(source) {
-                self.path(source, by, until, &mut told);
-                self.path(by, need.node, until, &mut told);
+                self.path(source, by, until, &mut reported);
+                self.path(by, need.node, until, &mut reported);
                 Excluded::Overwritten(self.block(by))
             } else {
                 Excluded::Contradiction
@@ -110,7 +110,7 @@ impl Explainer<'_> {
             block: self.block(need.node),
             var: self.core.slots[need.slot as usize].var,
             read: self.read(need),
-            orders: told.forced,
+            orders: reported.forced,
             passing: if excluded.is_empty() { self.passing(need) } else { None },
             excluded,
         })
@@ -142,61 +142,61 @@ impl Explainer<'_> {
     }
 
     fn cycle(&self, last: Step) -> Reason {
-        let mut told =
+        let mut reported =
             ReportedOrders { forced: Vec::new(), steps: vec![false; self.known.order.log.len()] };
         let until = self.known.order.log.len();
-        self.premise(&last, until, &mut told);
-        self.path(last.to, last.from, until, &mut told);
-        told.forced.push(self.forced(&last));
-        Reason::Cycle(told.forced)
+        self.premise(&last, until, &mut reported);
+        self.path(last.to, last.from, until, &mut reported);
+        reported.forced.push(self.forced(&last));
+        Reason::Cycle(reported.forced)
     }
 
-    /// Tells why `from` precedes `to`, by what was known when `until` steps had been made.
-    fn path(&self, from: Node, to: Node, until: usize, told: &mut ReportedOrders) {
+    /// Explains why `from` precedes `to`, by what was known when `until` steps had been made.
+    fn path(&self, from: Node, to: Node, until: usize, reported: &mut ReportedOrders) {
         for hop in self.hops(from, to, until) {
             match hop {
                 Hop::Kept(from, to) => {
                     let (from, to) = (self.party(from), self.party(to));
                     let kept = Forced { from, to, because: OrderReason::Kept };
                     // That initial values come first goes without saying.
-                    if from.is_some() && to.is_some() && !told.forced.contains(&kept) {
-                        told.forced.push(kept);
+                    if from.is_some() && to.is_some() && !reported.forced.contains(&kept) {
+                        reported.forced.push(kept);
                     }
                 }
-                Hop::Step(i) if !told.steps[i] => {
-                    told.steps[i] = true;
+                Hop::Step(i) if !reported.steps[i] => {
+                    reported.steps[i] = true;
                     let step = self.known.order.log[i];
-                    self.premise(&step, i, told);
-                    told.forced.push(self.forced(&step));
+                    self.premise(&step, i, reported);
+                    reported.forced.push(self.forced(&step));
                 }
                 Hop::Step(_) => {}
             }
         }
     }
 
-    /// Tells the order that a step rests on.
-    fn premise(&self, step: &Step, until: usize, told: &mut ReportedOrders) {
+    /// Explains the order that a step uses.
+    fn premise(&self, step: &Step, until: usize, reported: &mut ReportedOrders) {
         match step.why {
             Why::NotBetweenEarly(id) => {
-                self.path(step.from, self.core.need(id).node, until, told);
+                self.path(step.from, self.core.need(id).node, until, reported);
             }
             Why::NotBetweenLate(id, source) => {
-                self.path(source, step.to, until, told);
-                self.told_source(id, source, told);
+                self.path(source, step.to, until, reported);
+                self.report_source(id, source, reported);
             }
             _ => {}
         }
         if let Why::NotBetweenEarly(id) = step.why {
-            self.told_source(id, step.to, told);
+            self.report_source(id, step.to, reported);
         }
     }
 
-    /// Adds that a read has only one source, unless a step says so already.
-    fn told_source(&self, id: NeedId, source: Node, told: &mut ReportedOrders) {
+    /// Adds that a read has only one source, unless a step contains it already.
+    fn report_source(&self, id: NeedId, source: Node, reported: &mut ReportedOrders) {
         let step = Step { from: source, to: self.core.need(id).node, why: Why::OnlySource(id) };
         let forced = self.forced(&step);
-        if !told.forced.contains(&forced) {
-            told.forced.push(forced);
+        if !reported.forced.contains(&forced) {
+            reported.forced.push(forced);
         }
     }
 

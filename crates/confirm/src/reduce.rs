@@ -7,7 +7,7 @@
 //! accesses has the order of the trace, so each read comes after the same write as in the trace.
 //! More generally the components may be serialised one by one, as long as each leaves what later ones
 //! read: this gives a first guess (inside of a component by the ends of blocks), which is
-//! checked before anybody believes it.
+//! checked before it is used.
 //!
 //! *A component cannot be refuted on its own.* A block outside of it may write a value that a block of it
 //! read, and be moved into its midst: `W w(x,0)`, then `A` and `B` each `r(x)=0 w(x,1)`, interleaved. {A, B}
@@ -34,7 +34,7 @@ pub struct Tangle {
 }
 
 impl Tangle {
-    /// `counts` says which variables matter.
+    /// `counts` selects the variables that matter.
     pub fn new(extract: &Extract, counts: &[bool]) -> Self {
         let conflicts = conflicts(extract, counts);
         let mut edges: Vec<(BlockId, BlockId)> = extract.edges.clone();

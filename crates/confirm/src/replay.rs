@@ -27,12 +27,12 @@ pub struct Replay<'a> {
     overwritten: Vec<Class>,
 }
 
-/// What would come of running a node now.
+/// The effect of running a node now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outlook {
     /// It cannot run now: something must run before it, or its reads would differ.
     Blocked,
-    /// It writes nothing that anybody will read.
+    /// It writes nothing that will be read.
     Harmless,
     /// It overwrites values that so many reads still need.
     Overwrites(u32),
@@ -49,7 +49,7 @@ pub enum Preference {
     Frugal,
 }
 
-/// Chains that can go on, with what speaks for each: the best last.
+/// Chains that can continue, with their priorities: the best last.
 pub type Choices = SmallVec<[(u32, u32, u32); 8]>;
 
 impl<'a> Replay<'a> {
@@ -164,7 +164,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Runs everything that is harmless. If some serial order goes on from here, then also one that begins
+    /// Runs everything that is harmless. If some serial order continues from here, then also one that begins
     /// with a block that can run now and writes nothing that is still read: pulling it to the
     /// front changes nothing for others.
     pub fn run_harmless(&mut self) {
@@ -183,7 +183,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The chains that can go on.
+    /// The chains that can continue.
     pub fn choices(&self, preference: Preference) -> Choices {
         let mut found = Choices::new();
         for chain in 0..self.core.chains.len() {
@@ -200,7 +200,7 @@ impl<'a> Replay<'a> {
         found
     }
 
-    /// What decides how it can go on: which blocks have run, and the memory as far as it will be read.
+    /// What determines the continuations: which blocks have run, and the memory as far as it will be read.
     pub fn key(&self, key: &mut Vec<u32>) {
         key.clear();
         key.extend_from_slice(&self.next);

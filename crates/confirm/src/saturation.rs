@@ -50,7 +50,7 @@ pub struct Saturation {
 }
 
 impl Saturation {
-    /// What the order of threads, forks and joins says, and the values.
+    /// The orders from threads, forks and joins, and from the values.
     pub fn new(core: &Core) -> Self {
         let nodes = core.nodes();
         let mut candidates = Rows::new(core.needs.len(), nodes);

@@ -12,7 +12,7 @@ use crate::reduce::Tangle;
 use crate::saturation::{self, Probed, Saturation, probe};
 use crate::structure::complete;
 use crate::values::{Contradiction, SymbolicValue};
-use crate::verdict::{Doubt, SerialOrder, Verdict};
+use crate::verdict::{SerialOrder, UndecidedReason, Verdict};
 use crate::{Confirmation, Facts, Method, Options, Stage, cases, printed, reasons, serialiser};
 
 /// Problems with more nodes are first refuted on the tangled variables alone.
@@ -48,7 +48,9 @@ impl<'a> Stages<'a> {
         let mut facts = self.facts();
         let (verdict, stage) = match self.options.method {
             Method::Printed => self.printed(),
-            Method::OwnRead => self.own_read().unwrap_or_else(|| self.undecided(Doubt::Method)),
+            Method::OwnRead => {
+                self.own_read().unwrap_or_else(|| self.undecided(UndecidedReason::Method))
+            }
             _ => self.own_read().unwrap_or_else(|| self.decide(&mut facts)),
         };
         Confirmation { verdict, stage, facts }
@@ -65,12 +67,12 @@ impl<'a> Stages<'a> {
         }
     }
 
-    fn undecided(&self, doubt: Doubt) -> Decision {
-        let doubt = match self.inconsistent {
-            Some(found) => Doubt::Inconsistent(found),
-            None => doubt,
+    fn undecided(&self, why: UndecidedReason) -> Decision {
+        let why = match self.inconsistent {
+            Some(found) => UndecidedReason::Inconsistent(found),
+            None => why,
         };
-        (Verdict::Undecided(doubt), Stage::Nobody)
+        (Verdict::Undecided(why), Stage::Undecided)
     }
 
     fn own_read(&self) -> Option<Decision> {
@@ -83,8 +85,8 @@ impl<'a> Stages<'a> {
     fn printed(&self) -> Decision {
         match printed::find(self.events, &self.extract, self.options.budget) {
             printed::Printed::Holds(reason) => (Verdict::NotAtomic(reason), Stage::Printed),
-            printed::Printed::Fails => self.undecided(Doubt::Method),
-            printed::Printed::Spent(spent) => self.undecided(Doubt::Budget { spent }),
+            printed::Printed::Fails => self.undecided(UndecidedReason::Method),
+            printed::Printed::Spent(spent) => self.undecided(UndecidedReason::Budget { spent }),
         }
     }
 
@@ -112,7 +114,7 @@ impl<'a> Stages<'a> {
             }
         }
         if facts.relevant > self.options.max_blocks {
-            return self.undecided(Doubt::TooLarge { blocks: facts.relevant });
+            return self.undecided(UndecidedReason::TooLarge { blocks: facts.relevant });
         }
         match method {
             Method::Serialiser => self.serialise_alone(&tangle.order),
@@ -206,18 +208,18 @@ impl<'a> Stages<'a> {
 
     fn serialise_alone(&self, guess: &[BlockId]) -> Decision {
         if !self.may_be_atomic() {
-            return self.undecided(Doubt::Method);
+            return self.undecided(UndecidedReason::Method);
         }
         let core = self.core(Reading::Strict, guess);
         match serialiser::serialise(&core, &core.order, self.options.budget) {
             Some(nodes) => self.atomic_nodes(&core, &nodes, Stage::Serialiser),
-            None => self.undecided(Doubt::Method),
+            None => self.undecided(UndecidedReason::Method),
         }
     }
 
     fn search_alone(&self, guess: &[BlockId]) -> Decision {
         let mut budget = self.options.budget;
-        let spent = || self.undecided(Doubt::Budget { spent: self.options.budget });
+        let spent = || self.undecided(UndecidedReason::Budget { spent: self.options.budget });
         if self.may_be_atomic() {
             let core = self.core(Reading::Strict, guess);
             match exact::search(&core, &core.order, &mut budget) {
@@ -233,7 +235,7 @@ impl<'a> Stages<'a> {
         }
         let core = self.core(self.loose(), guess);
         match exact::search(&core, &core.order, &mut budget) {
-            SearchResult::Found(_) => self.undecided(Doubt::UnknownValues),
+            SearchResult::Found(_) => self.undecided(UndecidedReason::UnknownValues),
             SearchResult::None(states) => self.exhausted(&core, states),
             SearchResult::Spent => spent(),
         }
@@ -269,21 +271,23 @@ impl<'a> Stages<'a> {
             return self.not_atomic(&core, &known, &contradiction, Stage::Probing);
         }
         if self.options.method == Method::Saturation {
-            return self.undecided(Doubt::Method);
+            return self.undecided(UndecidedReason::Method);
         }
         if proves && one_reading {
             return self.cases(&core, &known, &mut budget, true);
         }
         if let Some((strict, known)) = &strict {
             let found = self.cases(strict, known, &mut budget, false);
-            if !matches!(found.0, Verdict::Undecided(Doubt::Method)) {
+            if !matches!(found.0, Verdict::Undecided(UndecidedReason::Method)) {
                 return found;
             }
         }
         match cases::decide(&core, &known, &mut budget) {
-            SearchResult::Found(_) => self.undecided(Doubt::UnknownValues),
+            SearchResult::Found(_) => self.undecided(UndecidedReason::UnknownValues),
             SearchResult::None(states) => self.exhausted(&core, states),
-            SearchResult::Spent => self.undecided(Doubt::Budget { spent: self.options.budget }),
+            SearchResult::Spent => {
+                self.undecided(UndecidedReason::Budget { spent: self.options.budget })
+            }
         }
     }
 
@@ -297,8 +301,12 @@ impl<'a> Stages<'a> {
         match cases::decide(core, known, budget) {
             SearchResult::Found(nodes) => self.atomic_nodes(core, &nodes, Stage::Exact),
             SearchResult::None(states) if decides => self.exhausted(core, states),
-            SearchResult::None(_) => (Verdict::Undecided(Doubt::Method), Stage::Nobody),
-            SearchResult::Spent => self.undecided(Doubt::Budget { spent: self.options.budget }),
+            SearchResult::None(_) => {
+                (Verdict::Undecided(UndecidedReason::Method), Stage::Undecided)
+            }
+            SearchResult::Spent => {
+                self.undecided(UndecidedReason::Budget { spent: self.options.budget })
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! What every serial order has to keep: each thread's order, and that of fork and join.
 //!
 //! A block that joins a thread which ran while the block was open has waited for it: it cannot have
-//! been meant to run as one step from beginning to end. It is cut in front of that join, and its two
+//! be atomic from beginning to end. It is split before that join, and its two
 //! pieces are blocks of their own, just as with `wait`, where the front end cuts.
 //!
 //! With these cuts the order that is to be kept has no cycle. Say that piece P precedes piece Q

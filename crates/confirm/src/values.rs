@@ -1,4 +1,4 @@
-//! What values the accesses of a trace had, as far as the trace tells.
+//! The values of the accesses of a trace, as far as they are known.
 //!
 //! A run is consistent: a read returned what was written last. So a read without a recorded value
 //! has the value of the write before it, and a write without one has the value that a later read
@@ -6,7 +6,7 @@
 //! equal to itself.
 //!
 //! A read that returned something else than the last write shows a write that was not recorded. Nothing
-//! that the trace says of such a variable can be used against a block, nor in favour of one.
+//! in the trace about such a variable can be used against a block, nor in favour of one.
 
 use rustc_hash::FxHashMap;
 use untorn_trace::{EventIdx, ThreadId, Value, VarId};
@@ -31,7 +31,7 @@ impl SymbolicValue {
     }
 }
 
-/// A variable and what the trace says of it.
+/// A variable and its facts.
 #[derive(Clone, Copy, Debug)]
 pub struct Variable {
     pub var: VarId,

@@ -1,4 +1,4 @@
-//! What comes of the question: an answer and its evidence, as plain data.
+//! The answer and its evidence, as plain data.
 
 use untorn_trace::{EventIdx, Value, VarId};
 
@@ -10,7 +10,7 @@ use crate::values::Contradiction;
 pub enum Verdict {
     Atomic(SerialOrder),
     NotAtomic(Reason),
-    Undecided(Doubt),
+    Undecided(UndecidedReason),
 }
 
 /// All transactions that access something, in an order in which every read returns what it did.
@@ -109,7 +109,7 @@ pub enum OrderReason {
 
 /// Why there is no answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Doubt {
+pub enum UndecidedReason {
     /// The budget is used up.
     Budget { spent: u64 },
     /// More blocks matter than can be compared with each other.
@@ -119,7 +119,7 @@ pub enum Doubt {
     /// The trace contradicts itself: a write was not recorded. Leaving this variable out, it is atomic or
     /// may be.
     Inconsistent(Contradiction),
-    /// The chosen method alone cannot tell.
+    /// The chosen method alone cannot decide.
     Method,
 }
 
@@ -234,8 +234,8 @@ impl OrderReason {
     }
 }
 
-impl Doubt {
-    /// One word for the kind of doubt, for reports.
+impl UndecidedReason {
+    /// One word for the reason, for reports.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Budget { .. } => "budget",

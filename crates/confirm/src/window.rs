@@ -1,6 +1,6 @@
 //! A part of a trace.
 //!
-//! A window is judged as a trace of its own: it starts with the memory that the events before it
+//! A window is judged as a separate trace: it starts with the memory that the events before it
 //! left, and what lies outside is ignored. Blocks may be reordered across its borders in
 //! a serial order of the whole trace, so neither answer about a window is one about the whole
 //! (except own-read, which needs nothing but one block).

@@ -309,7 +309,7 @@ fn confirmed(run: &Run, events: &[Event], instance: &Instance) -> Values {
         Verdict::NotAtomic(reason) => Values::NotAtomic { reason, whole },
         Verdict::Atomic(_) => Values::Atomic,
         Verdict::Undecided(doubt) => {
-            Values::Undecided(untorn_confirm::phrasing::doubt(&doubt, &run.tables))
+            Values::Undecided(untorn_confirm::phrasing::undecided(&doubt, &run.tables))
         }
     }
 }

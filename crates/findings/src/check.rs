@@ -12,7 +12,7 @@ use untorn_trace::VarId;
 
 use crate::{cycle, deadlock, scene, violation};
 
-/// What a check was asked for: it stands in the report, so that the check can be repeated.
+/// The options of a check: they are part of the report, so that the check can be repeated.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub tool: String,
@@ -21,7 +21,7 @@ pub struct Request {
     pub shard: Shard,
 }
 
-/// Makes findings while an exploration goes on, and the report of all of them at its end.
+/// Makes findings while an exploration runs, and the report of all of them at its end.
 ///
 /// The scene of a finding is read from its trace once, when the finding is made.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl FindingBuilder {
         finding
     }
 
-    /// Everything that came of the exploration.
+    /// The results of the exploration.
     pub fn report(mut self, outcome: &Outcome, request: Request) -> Report {
         let mut findings: Vec<Finding> =
             outcome.findings.iter().map(|found| self.violation(found)).collect();
@@ -126,12 +126,12 @@ pub fn why_unreached(why: &explore::Unreached) -> String {
 /// What was not searched for candidates, in words.
 pub fn unsearched(outcome: &Outcome) -> Vec<String> {
     let Unsearched { runs, variables, accesses, combinations } = outcome.unsearched;
-    let late = "not looked at for candidates: time was over (--time)";
+    let late = "not searched for candidates: time was over (--time)";
     let parts = [
         (runs.into(), "run", late),
         (variables, "shared variable", late),
         (accesses, "access", late),
-        (combinations, "combination", "of places not looked at: too many, or too late"),
+        (combinations, "combination", "of sites not tried: too many, or too late"),
     ];
     let some = parts.into_iter().filter(|&(number, ..)| number > 0);
     some.map(|(number, thing, why)| format!("{} {why}", count(number, thing))).collect()

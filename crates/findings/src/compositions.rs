@@ -1,4 +1,4 @@
-//! Calls that look meant to be one step, for machines: JSON and SARIF.
+//! Compositions (calls that look like one step), for machines: JSON and SARIF.
 
 pub mod json;
 pub mod sarif;

@@ -1,4 +1,4 @@
-//! From what a checker says to what a report shows.
+//! From the result of a checker to the model of a report.
 
 use untorn_report as report;
 use untorn_report::{Alarm, CheckerVerdict, Finding, Operation};
@@ -126,7 +126,7 @@ pub fn alarm(checker: &str, warning: &Warning, tables: &Tables) -> Alarm {
     }
 }
 
-/// What a checker said, in one row.
+/// The result of a checker, in one row.
 pub fn checker_verdict(name: &str, outcome: &Outcome) -> CheckerVerdict {
     let (verdict, at) = match outcome.verdict {
         Verdict::Serializable => (report::Verdict::Serializable, None),

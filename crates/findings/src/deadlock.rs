@@ -1,4 +1,4 @@
-//! From a run that got stuck to the finding that reports show.
+//! From a deadlocked run to the finding of a report.
 
 use std::path::Path;
 
@@ -53,7 +53,7 @@ pub fn finding(found: &Deadlock, folder: &Path) -> Finding {
 
 fn evidence(found: &Deadlock, folder: &Path) -> Evidence {
     let effect = match found.stuck.threads.len() as u64 {
-        0 => "deadlock: no thread can go on".to_owned(),
+        0 => "deadlock: no thread can continue".to_owned(),
         1 => "deadlock: the last thread waits for ever".to_owned(),
         stuck => format!("deadlock: {} wait for ever", count(stuck, "thread")),
     };

@@ -1,10 +1,10 @@
-//! From runs to findings: everything that a report says of a run is put together here.
+//! From runs to findings: everything that a report contains about a run is collected here.
 //!
 //! * [`cycle`]: a violation of a checker becomes a finding of the report's model.
 //! * [`check`]: the outcome of an exploration becomes a report; [`violation`] and [`deadlock`] make its findings.
 //! * [`scene`]: what happened around a finding, read from its trace. [`sources`]: the source lines.
 //! * [`merge`]: the reports of several machines become one.
-//! * [`compositions`]: calls that look meant to be one step, as JSON and SARIF.
+//! * [`compositions`]: calls that look like one step, as JSON and SARIF.
 //!
 //! What makes two findings the same is decided in one place, [`untorn_report::identity`]; what makes one of them the
 //! better proof in another one, [`untorn_explore::weight`].

@@ -167,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    /// A block that reads and writes an element of an array, torn by a write.
+    /// A block that reads and writes an element of an array, interrupted by a write.
     fn finding(element: &str, evidence: Evidence) -> Finding {
         let operation = |at: u64, transaction: usize, action: Action| Operation {
             at,

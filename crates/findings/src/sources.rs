@@ -17,7 +17,7 @@ use untorn_report::scene::{excerpts, split_place};
 
 use archive::{Archive, Entry};
 
-/// Entries of folders looked at; a search that would take longer than the report is given up.
+/// Maximal number of folder entries in a search; a longer search is given up.
 const MAX_ENTRIES: usize = 200_000;
 const MAX_DEPTH: usize = 16;
 const MAX_BYTES: u64 = 4 << 20;
@@ -46,7 +46,7 @@ struct Found {
     of_jdk: bool,
 }
 
-/// Folders and archives with sources. What was looked for once is not looked for again.
+/// Folders and archives with sources. Results of searches are cached.
 #[derive(Debug)]
 pub struct Library {
     roots: Vec<PathBuf>,
@@ -253,7 +253,7 @@ fn want<'a>(wanted: &mut Wanted<'a>, place: &'a str, class: &'a str) {
 
 fn wanted_by(finding: &Finding) -> Wanted<'_> {
     let mut wanted = Wanted::new();
-    // A step knows its class, which tells files of one name apart; an operation alone does not.
+    // A step knows its class, which distinguishes files of one name; an operation alone does not.
     for step in &finding.waiting {
         want(&mut wanted, &step.operation.place, &step.class);
     }
@@ -336,7 +336,7 @@ mod tests {
             |file: &str, class: &str| library.get(file, class).map(|found| found.shown.clone());
         let vector = shown("Vector.java", "java.util.Vector");
         assert_eq!(vector.as_deref(), Some("java.base/java/util/Vector.java"));
-        assert_eq!(shown("Vector.java", ""), None, "anybody may have such a file");
+        assert_eq!(shown("Vector.java", ""), None, "any package may have such a file");
         assert_eq!(shown("Vector.java", "Vector"), None, "another class of that name");
         let stack = shown("Stack.java", "java.util.Stack");
         assert_eq!(stack.as_deref(), Some("java/util/Stack.java"));

@@ -79,7 +79,7 @@ fn composition(
         thread: tables.thread_name(call.thread),
         api: tables.labels.get(call.api).unwrap_or_default().to_owned(),
         place: tables.site_text(call.site),
-        answer: call.answer.map(|said| said.to_string()),
+        answer: call.answer.map(|answer| answer.to_string()),
     };
     model::Composition {
         client: known.client.clone(),
@@ -95,7 +95,7 @@ fn surprise_in_words(known: &Composition, surprise: Surprise) -> String {
         known.calls.each_ref().map(|call| call.api.rsplit('.').next().unwrap_or_default());
     let Surprise { after, said, usual } = surprise;
     format!(
-        "after {first} has given {after}, {second} gave {said}; when nobody comes between them it gives {usual}"
+        "after {first} has given {after}, {second} gave {said}; without the interruption it gives {usual}"
     )
 }
 

@@ -4,10 +4,10 @@
 //! predictions* (2014), Algorithm 1: five
 //! tests on the accesses between the three events, and the branches between them; linear.
 //!
-//! Deviations. The printed algorithm is ambiguous; [`Reading::Printed`] takes it at its word, [`Reading::Best`] is
+//! Deviations. The printed algorithm is ambiguous; [`Reading::Printed`] implements it literally, [`Reading::Best`] is
 //! the reading with the fewest infeasible predictions kept: branches count up to and including those
 //! right before a_k, a write at a_i itself counts in the first test, a missing previous access makes the range
-//! empty, a missing next access lies behind everything. More than two threads: a read is looked at
+//! empty, a missing next access comes after everything. More than two threads: a read is looked at
 //! together with the last write of whatever thread, as in print.
 //!
 //! Promise: none. It keeps what is infeasible and drops what is feasible, even
@@ -31,7 +31,7 @@ pub enum Reading {
     Best,
 }
 
-/// Lock-valid prediction with AVFilter behind it.
+/// Lock-valid prediction followed by AVFilter.
 #[derive(Debug)]
 pub struct AvFilter<'f, 'h> {
     facts: &'f Facts<'h>,
@@ -52,7 +52,7 @@ impl<'f, 'h> AvFilter<'f, 'h> {
         if triple.j > triple.i { !tests.breaks_later() } else { !tests.breaks_earlier() }
     }
 
-    /// The lock-valid verdict, unless the filter takes it away.
+    /// The lock-valid verdict, unless the filter rejects it.
     pub fn verdict(&mut self, goal: &Goal) -> Verdict {
         match self.locks.verdict(goal) {
             Verdict::Feasible(_) if !self.keeps(goal) => Verdict::Undecided(Why::Incomplete),
@@ -98,7 +98,7 @@ impl<'f, 'h> Tests<'f, 'h> {
         })
     }
 
-    /// The last write before a read, and whose it is.
+    /// The last write before a read, and its thread.
     fn source(&self, read: At) -> Option<(At, ThreadId)> {
         match self.facts.history.read_from(read) {
             ReadFrom::Write(write) => Some((write, self.facts.thread(write))),

@@ -6,7 +6,7 @@
 //!
 //! What we changed.
 //! * Only pairs that add information. If another access of the block lies between the two, a write
-//!   in between tears one of the two shorter pairs as well, whatever it is; so for writes of other
+//!   in between interrupts one of the two shorter pairs as well, whatever it is; so for writes of other
 //!   threads only *neighbouring* accesses matter, and for reads only neighbouring writes. The number
 //!   of pairs is linear in the number of accesses.
 //! * Pairs are grouped by their places for each variable, and groups are combined, not events: a variable with
@@ -78,7 +78,7 @@ pub struct Candidate {
     pub block: BlockId,
     pub var: VarId,
     /// Whether the interrupted block made both of its accesses in this run. If not, see [`untaken_branch`]: then goals
-    /// lead to where its thread may take the other branch, and `points` say what it would do there.
+    /// lead to where its thread may take the other branch, and `points` are what it would do there.
     pub is_seen: bool,
     /// How many triples of events match it, in whatever order they happened.
     pub instances: u64,
@@ -177,7 +177,7 @@ fn is_shared(history: &History, var: VarId) -> bool {
 fn rank(origin: Origin, pattern: Pattern) -> u8 {
     match (origin, pattern) {
         (Origin::Declared, _) => 0,
-        // Read, work out, write: what code that was meant to be atomic looks like.
+        // Read, compute, write: typical of code that should be atomic.
         (Origin::Inferred, Pattern::ReadWriteWrite) => 1,
         // Reading twice is what polling does on purpose.
         (Origin::Inferred, Pattern::ReadWriteRead) => 3,

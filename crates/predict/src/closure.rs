@@ -6,7 +6,7 @@
 //! from), and that contains the end of a critical section if a later section of the same lock is in
 //! it, can be run in the order of the history.
 //!
-//! Deviations. A race needs two events enabled at once; a goal needs events in an order of its own.
+//! Deviations. A race needs two events enabled at once; a goal needs events in a given order.
 //! So the closure is taken of what comes *before* the goal in each of its threads, at several
 //! places (right before its first event there, before the locks around it, before its last event,
 //! where fewest locks are held), and from there threads are run on towards the goal, event by
@@ -14,9 +14,9 @@
 //! reverse critical sections, the set may not. Sets are one number a thread; clocks
 //! ([`Clocks`](crate::index::Clocks)) and sorted lists replace walking through the events.
 //!
-//! Promise: a plan is a plan, for every strength. `Infeasible` is said only where that is a proof:
+//! Promise: a plan is a plan, for every strength. `Infeasible` is returned only where that is a proof:
 //! the goal contradicts what must be ordered in every plan, a lock is held around it, or an update
-//! would be torn. Everything else is `Undecided(Incomplete)`. Microseconds a goal, whatever the
+//! would be split. Everything else is `Undecided(Incomplete)`. Microseconds a goal, whatever the
 //! length of the history; writing down the plan costs a nanosecond or two an event.
 
 mod proof;
@@ -73,7 +73,7 @@ impl Outline {
     }
 }
 
-/// What the closure alone says of a goal.
+/// The answer of the closure alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     Feasible(Outline),
@@ -149,7 +149,7 @@ impl Engine for Closure<'_> {
 }
 
 /// Adds to a set what is missing for it to run in the order of the history. `false` if nothing can
-/// help: a section that never ends stands before another of its lock.
+/// help: a section that never ends precedes another of its lock.
 pub(crate) fn close(index: &Index<'_>, cut: &mut Cut) -> bool {
     let history = index.history;
     loop {
@@ -202,7 +202,7 @@ impl Starts {
         Self { threads }
     }
 
-    /// All combinations, the likely ones first: the more threads stand at their first place.
+    /// All combinations, the likely ones first: the more threads are at their first place.
     fn combinations(&self) -> Vec<Start> {
         let mut all: Vec<(usize, Start)> = vec![(0, SmallVec::new())];
         for (thread, places) in &self.threads {

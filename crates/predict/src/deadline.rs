@@ -1,9 +1,9 @@
-//! Until when an answer is wanted.
+//! The time limit of an answer.
 
 use std::time::Instant;
 
-/// A moment after which nobody waits for an answer any more. By default there is none, and answers do not depend on
-/// the machine; who sets one gets fewer answers once it has passed, and is told how many are missing.
+/// A moment after which no more answers are computed. By default there is none, and answers do not depend on
+/// the machine; with one, fewer answers are given once it has passed, and the missing ones are counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Deadline(Option<Instant>);
 

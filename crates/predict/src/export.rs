@@ -5,7 +5,7 @@
 //! a plan, event by event and over integers, and shares nothing with our own formula: that
 //! another solver agrees is a check of both.
 //!
-//! Promise: if [`Exported::is_whole`] says so, the problem has a solution iff the goal has a plan;
+//! Promise: if [`Exported::is_whole`] is true, the problem has a solution iff the goal has a plan;
 //! otherwise a solution is still a plan, but none proves nothing.
 
 mod smt;
@@ -88,7 +88,7 @@ impl<'a> Exported<'a> {
     }
 
     /// The events of a plan, from the names of its actions (`e7-0`), one after the other. `None` if a
-    /// name is none of ours.
+    /// name was not exported by us.
     pub fn read_plan<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<Vec<At>> {
         let task = Task::new(&self.index, &self.goal, &self.zone);
         let mut order = Vec::new();

@@ -7,7 +7,7 @@ use crate::history::{At, History};
 
 /// Events of a history that shall happen in this order; other events may stand between them.
 ///
-/// A torn block is the goal (e1, e2, e3): e1 and e3 of one block, e2 of another thread.
+/// An interrupted block is the goal (e1, e2, e3): e1 and e3 of one block, e2 of another thread.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Goal {
     pub events: SmallVec<[At; 4]>,
@@ -19,7 +19,7 @@ impl Goal {
     }
 }
 
-/// The accesses of one variable that no serial order of two blocks explains: two by the torn block
+/// The accesses of one variable that no serial order of two blocks explains: two by the interrupted block
 /// and one of another thread between them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Pattern {
@@ -31,7 +31,7 @@ pub enum Pattern {
     WriteWriteRead,
     /// Another thread sees a value in between: the dirty read.
     WriteReadWrite,
-    /// A write of another thread is lost, and other variables may tell another story.
+    /// A write of another thread is lost, and other variables may show another order.
     WriteWriteWrite,
 }
 

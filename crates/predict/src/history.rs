@@ -38,7 +38,7 @@ impl From<At> for EventIdx {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct BlockId(pub u32);
 
-/// Why a stretch of code counts as meant to be atomic.
+/// Why a segment of code counts as an atomic block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Origin {
     /// `begin` and `end` in the trace: synchronized code, lock sections, methods the user named.
@@ -47,7 +47,7 @@ pub enum Origin {
     Inferred,
 }
 
-/// A stretch of one thread's events that is meant to run as one step.
+/// A segment of one thread's events that should be atomic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Block {
     pub thread: ThreadId,
@@ -68,7 +68,7 @@ impl Block {
 }
 
 /// A critical section: the outermost hold of one side of a lock by a thread, from an acquire or
-/// resume to the release or wait that gives it up. A thread that holds both sides is in two.
+/// resume to the release or wait that ends it. A thread that holds both sides is in two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Section {
     pub lock: LockId,
@@ -110,7 +110,7 @@ pub struct History {
     /// By thread: the fork that started it and the first join that waited for it.
     forked: Vec<Option<At>>,
     joined: Vec<Vec<At>>,
-    /// Stretches of a thread that look meant to be one step, by their beginnings.
+    /// Segments of a thread that look like one step (compositions), by their beginnings.
     compositions: Vec<[At; 2]>,
 }
 
@@ -250,7 +250,7 @@ impl History {
         (self.second_half(previous) == Some(at)).then_some(previous)
     }
 
-    /// Says which stretches of a thread, from one call to the end of another, look meant to be one step of the method
+    /// Sets which segments of a thread, from one call to the end of another, look like one step of the method
     /// that makes the calls.
     pub fn set_compositions(&mut self, mut stretches: Vec<[At; 2]>) {
         stretches.sort_unstable();

@@ -1,8 +1,8 @@
-//! What the precise engines look up: which locks a thread holds at a place, which events write a variable,
+//! Look-ups of the precise engines: which locks a thread holds at a position, which events write a variable,
 //! and what must have happened before an event.
 //!
 //! Built once for a history and a strength, linear in the number of events (times the number of
-//! threads for the [`Clocks`], but only where one thread learns something new of another).
+//! threads for the [`Clocks`], but only where one thread becomes ordered after new events of another).
 
 mod clocks;
 mod groups;

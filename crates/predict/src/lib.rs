@@ -13,11 +13,11 @@
 //!   thread's events *of the history*;
 //! * **locks**: an exclusive lock is held by one thread at a time, a shared one by no exclusive
 //!   holder beside, critical sections without an end included. Only the outermost acquire and
-//!   release of a re-entered lock count. A wait gives the monitor up, its resume takes it again;
+//!   release of a re-entered lock count. A wait releases the monitor, its resume acquires it again;
 //! * **notify**: a resume that a notification caused in the history ([`History::cause`]) comes after
 //!   that notification, which comes after the wait. A resume without a cause (time-out, interrupt)
 //!   is free;
-//! * **updates**: nothing of another thread stands between the two halves of an update: behind the
+//! * **updates**: no event of another thread comes between the two halves of an update: after the
 //!   first half comes the second, or nothing;
 //! * **goal**: the events of the goal are in it, in their order, and the last of them is its end.
 //!

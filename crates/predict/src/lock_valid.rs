@@ -8,11 +8,11 @@
 //! What we changed. Instead of comparing acquisition histories of two threads we derive *forced
 //! orders* among the sections of all threads ([`closure`]): if one section must be entered before
 //! an earlier one of the same lock is left, then it must be left before that one is entered. For two
-//! threads this says what acquisition histories say, and it covers critical sections that do not
+//! threads this is equivalent to acquisition histories, and it covers critical sections that do not
 //! end, locks that are not nested, forks, joins, waits and notifications as well. A cycle is a proof that
 //! there is no plan. Otherwise the events are put into an order that respects what is forced and
 //! else follows the history ([`order`]); a thread runs beyond what the goal needs only to leave a
-//! lock that another thread waits for. If that gets stuck, a small search tries other orders.
+//! lock that another thread waits for. If that cannot continue, a small search tries other orders.
 //!
 //! Promise: `Feasible` comes with a plan by the rules of [`Strength::Lock`], `Infeasible` is a proof.
 //! Rarely, with three or more threads, neither is found; that is `Undecided`.
@@ -59,7 +59,8 @@ impl<'f, 'h> LockValid<'f, 'h> {
         Self { facts, world: World::new(facts, crate::At(0)) }
     }
 
-    /// Whether there is certainly no plan, without looking for one. That costs as much as the stretch of the history that is
+    /// Whether there is certainly no plan, without looking for one. That costs as much as the stretch of the history
+    /// that is
     /// to be reordered; this costs as much as the sections in it.
     pub fn is_ruled_out(&self, goal: &Goal) -> bool {
         let is_known = goal.events.iter().all(|at| at.index() < self.facts.history.len());

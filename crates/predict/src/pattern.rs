@@ -22,7 +22,7 @@
 //! different names for different ones. A **text** is what the trace calls it. A target belongs to its
 //! kind of operation: `x` in `r(x)` and in `acq(x)` have nothing to do with each other. Steps with the
 //! same block, as in `r(x)@A.b < w(x)@B < w(x)@A.b`, are in one outermost block of their thread.
-//! Steps without a thread may be of any. A name as an event (`e1@A`) only says that there is an
+//! Steps without a thread may be of any. A name as an event (`e1@A`) only requires an
 //! access; the same name twice in that place means nothing.
 //!
 //! Steps are events in the order of the *goal*, which the history need not have followed: that is the question.
@@ -89,7 +89,7 @@ pub struct Matches {
 const TRIES: u64 = 1000;
 
 impl EventPattern {
-    /// Reads a pattern; see the [module](self) for what can be said.
+    /// Reads a pattern; see the [module](self) for the syntax.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         parse::pattern(text).map(|steps| Self { steps })
     }

@@ -1,4 +1,4 @@
-//! What an engine says.
+//! The answers of engines.
 
 use crate::goal::Goal;
 use crate::history::At;
@@ -36,7 +36,7 @@ pub enum Answer {
 pub enum Why {
     /// The budget of the query was spent.
     Budget,
-    /// The engine knows when to say yes, and this was not such a case.
+    /// The engine is incomplete, and does not cover this case.
     Incomplete,
 }
 

@@ -2,14 +2,14 @@
 //!
 //! The scheme of FF (Hoffmann and Nebel, *The FF planning system: fast plan generation through heuristic
 //! search*, JAIR 2001): the distance to the goal is the length of a plan that ignores deletions;
-//! enforced hill climbing with the actions that such a plan begins with; if that gets stuck, a
+//! enforced hill climbing with the actions that such a plan begins with; if that finds no progress, a
 //! best-first search through everything. The problem is [`Task`], the same
 //! that PDDL export writes down.
 //!
 //! Deviations. Ties are broken by the order of the history, which is a good plan for most of it. A
 //! dead end (no relaxed plan) is never entered.
 //!
-//! Promise: the same meaning as [`Sat`](crate::sat::Sat). Plans are plans; `Infeasible` is said
+//! Promise: the same meaning as [`Sat`](crate::sat::Sat). Plans are plans; `Infeasible` is returned
 //! only if everything a plan could need was in the problem and every state was tried; otherwise
 //! `Undecided` with the reason.
 

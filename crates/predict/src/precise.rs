@@ -1,6 +1,6 @@
 //! The default pipeline: the closure answers nearly everything, the solver the rest.
 //!
-//! Both mean the same (see the [crate]), so the first that knows an answer gives it. Counts say who
+//! Both mean the same (see the [crate]), so the first that has an answer returns it. Counters record which engine
 //! decided how much, and what was left open.
 
 use crate::closure::{Closure, Outline, Verdict};
@@ -10,7 +10,7 @@ use crate::plan::{Answer, Engine, Strength, Why};
 use crate::replay::is_plan_in;
 use crate::sat::{self, Budget, SatAnswer};
 
-/// How many goals were decided, how, and by whom.
+/// How many goals were decided, how, and by which engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     pub feasible_by_closure: u64,

@@ -15,7 +15,7 @@
 //! 3. otherwise a plan is searched that first runs a part of the history as it was, then anything
 //!    within a window.
 //!
-//! Promise: plans are plans, `Infeasible` is a proof, and `Undecided` is said when neither was found
+//! Promise: plans are plans, `Infeasible` is a proof, and `Undecided` is returned when neither was found
 //! within the budget. A budget counts decisions, nodes and clauses, so the same question has the same
 //! answer everywhere, unless the caller sets a deadline.
 
@@ -37,7 +37,8 @@ use encode::Encoding;
 use formula::Outcome;
 use refute::Refutation;
 
-/// With more nodes a formula takes too long. Many threads get there before their windows are long enough to help, and so
+/// With more nodes a formula takes too long. Many threads get there before their windows are long enough to help, and
+/// so
 /// does a goal whose events are far apart.
 const MAX_NODES: usize = 1500;
 

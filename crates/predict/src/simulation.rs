@@ -4,7 +4,7 @@
 //! neither sound nor complete where we measured it. For a prediction (i, j, k) a few fixed
 //! schedules are simulated over the recorded events, values included; the prediction is kept if k
 //! happens in one of them. A read that gets another value than recorded *taints* its thread: what it
-//! writes from then on is unknown, and at the next branch it stops for good, because nobody knows
+//! writes from then on is unknown, and at the next branch it stops for good, because it is not known
 //! where it goes. The schedules are written down in [`shapes`].
 //!
 //! Promise: what is kept is feasible in the program, because an untainted thread has its recorded
@@ -32,7 +32,7 @@ use machine::Machine;
 /// What is known of the program beside its events.
 #[derive(Clone, Debug, Default)]
 pub struct Knowledge {
-    /// The trace says where threads branched. If not, they may have done so before each event.
+    /// The trace contains branches. If not, threads may have branched before each event.
     pub branches: bool,
     /// By variable: its value decides which locations are accessed later (a reference, an index), so
     /// that a thread that reads another one goes elsewhere.
@@ -43,7 +43,7 @@ pub struct Knowledge {
 }
 
 impl Knowledge {
-    /// As far as the events tell: there are branches if one was recorded.
+    /// According to the events: there are branches if one was recorded.
     pub fn of(history: &History) -> Self {
         let taken =
             |event: &untorn_trace::Event| matches!(event.op, Op::Branch { count } if count > 0);

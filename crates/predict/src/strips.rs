@@ -9,7 +9,7 @@
 //! Locks are a fact a thread and side ("does not hold it"), which gives read/write locks and
 //! re-entrance without negation. Variables hold values rather than writes where only values are
 //! asked for. The goal is a chain of events; a read of the goal has an action that ignores the value
-//! and after which its thread is stuck. A wait has two actions: before its notification, and after it, too
+//! and after which its thread cannot continue. A wait has two actions: before its notification, and after it, too
 //! late. An update is one action.
 
 use rustc_hash::FxHashMap;
@@ -35,7 +35,7 @@ pub(crate) enum Fact {
     Fresh(u32),
 }
 
-/// What a variable holds, as far as some read can tell.
+/// The value of a variable, as far as some read can distinguish it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Content {
     /// What it held when the question began.
@@ -48,7 +48,7 @@ pub(crate) enum Content {
 pub(crate) struct Action {
     /// The node that it performs.
     pub(crate) node: u32,
-    /// Tells the actions of one node apart.
+    /// Distinguishes the actions of one node.
     pub(crate) variant: u32,
     pub(crate) needs: Vec<u32>,
     pub(crate) adds: Vec<u32>,
@@ -97,7 +97,7 @@ struct Writer<'i, 'a> {
     numbers: FxHashMap<Fact, u32>,
     facts: Vec<Fact>,
     actions: Vec<Action>,
-    /// What each variable can hold, with a source that stands for it.
+    /// The values that each variable can hold, each with a representative source.
     contents: FxHashMap<VarId, Vec<(Content, ReadFrom)>>,
     /// Variables of which some read asks for a certain write.
     by_source: Vec<VarId>,
@@ -305,7 +305,7 @@ impl Writer<'_, '_> {
         if let (Op::Read { var, .. }, Some(wanted)) = (history.event(at).op, wanted) {
             let is_free = self.goal.events.contains(&at) && history.second_half(at).is_none();
             if is_free {
-                // It may read anything, but then its thread is stuck.
+                // It may read anything, but then its thread cannot continue.
                 self.actions.push(action.clone());
                 action.variant += 1;
             }

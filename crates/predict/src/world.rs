@@ -227,7 +227,7 @@ impl<'f, 'h> World<'f, 'h> {
         threads
     }
 
-    /// The thread that must go on because it is inside of an update.
+    /// The thread that must continue because it is inside of an update.
     pub(crate) fn updating(&self) -> Option<ThreadId> {
         self.updating
     }

@@ -1,6 +1,6 @@
 //! Which part of a history a question is about.
 //!
-//! A *zone* says how many events of each thread have happened before the question begins (they run
+//! A *zone* fixes how many events of each thread have happened before the question begins (they run
 //! in the order of the history) and up to where each thread may run. The zone that begins with
 //! nothing and holds everything that a plan could need is *whole*: if it has no plan, there is none.
 
@@ -97,7 +97,7 @@ impl<'i, 'a> Cone<'i, 'a> {
         Self { index, goal, base, limit, looked_at, most, is_partial: false, cut_short: false }
     }
 
-    /// Says whether everything found its place.
+    /// Returns whether everything found its place.
     fn grow(&mut self) -> bool {
         for &at in &self.goal.events {
             self.index.must().add_past(self.index.history, &mut self.limit, at);
@@ -128,7 +128,7 @@ impl<'i, 'a> Cone<'i, 'a> {
         self.limit.iter().zip(&self.base).map(|(limit, base)| limit.saturating_sub(*base)).sum()
     }
 
-    /// Nothing behind the last event of the goal is of use.
+    /// Nothing after the last event of the goal is useful.
     fn cap(&mut self) {
         if let Some(&last) = self.goal.events.last() {
             let own = &mut self.limit[self.index.history.event(last).thread.index()];
@@ -155,7 +155,7 @@ impl<'i, 'a> Cone<'i, 'a> {
             let done = self.looked_at[thread.index()];
             let at = history.of_thread(thread)[done as usize];
             let is_last = done + 1 == self.limit[thread.index()];
-            // What a read of the goal reads matters only if its thread goes on.
+            // What a read of the goal reads matters only if its thread continues.
             if is_last && self.goal.events.contains(&at) && history.second_half(at).is_none() {
                 return;
             }

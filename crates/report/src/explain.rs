@@ -1,4 +1,4 @@
-//! One finding in plain words, for somebody who has never seen one.
+//! One finding in plain words, for readers who have never seen one.
 
 use crate::model::{CheckFacts, Finding};
 use crate::story::{Kind, Row, Story, story};
@@ -20,7 +20,7 @@ pub fn render(finding: &Finding, check: Option<&CheckFacts>, look: &Look) -> Str
         page.step(row);
     }
     if finding.is_deadlock() {
-        page.title("Why nobody can go on");
+        page.title("Why no thread can continue");
     } else {
         page.title("Why that is not atomic");
         page.text(&crate::story::meaning(finding).unwrap_or_else(|| meaning(&story)));

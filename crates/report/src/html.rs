@@ -28,7 +28,7 @@ const SCRIPT: &str = concat!(
     "})();\n"
 );
 
-/// Longer names and values are cut: they would fill the page, and nobody reads a megabyte.
+/// Longer names and values are cut: they would fill the page.
 const MAX_TEXT: usize = 2_000;
 
 /// What the script reads.
@@ -39,9 +39,9 @@ struct Data<'a> {
     /// What was checked, in a word.
     name: String,
     command: String,
-    /// How much was looked at.
+    /// How much was analysed.
     line: String,
-    /// What was not looked at, a sentence each.
+    /// What was not analysed, a sentence each.
     unseen: Vec<String>,
     empty: Empty,
     excerpts: Vec<&'a Excerpt>,
@@ -227,7 +227,7 @@ fn unseen(report: &Report) -> Vec<String> {
     let left_out = report.check.as_ref().map_or(0, |check| check.left_out);
     if left_out > 0 {
         out.push(format!(
-            "{} behind the first of each run were not looked at",
+            "{} after the first of each run were not analysed",
             count(left_out, "event")
         ));
     }

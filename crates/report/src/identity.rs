@@ -1,7 +1,7 @@
 //! What makes two findings the same: for merging, for baselines and for fingerprints.
 //!
 //! A violation of a check is the same if its block is, and, unless the block was declared to be atomic, its variable:
-//! that is also by what the check itself tells its findings apart. A finding without such a name is the same if its blocks, its
+//! which the check itself uses to distinguish findings. A finding without such a name is the same if its blocks, its
 //! variables and the kinds of access are. Line numbers, thread names, object numbers, array indices and values may
 //! change: a finding stays the same across runs and small edits of the source.
 
@@ -12,7 +12,7 @@ use untorn_trace::generic_name;
 
 use crate::model::{Finding, Report};
 
-/// The version of the rule below; it stands in SARIF's property name.
+/// The version of the rule below; it is part of SARIF's property name.
 pub const VERSION: &str = "untorn/v2";
 
 /// A short hexadecimal name of the identity.

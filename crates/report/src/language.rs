@@ -10,8 +10,8 @@ use crate::story::Fix;
 
 /// A programming language, as far as a report speaks it.
 ///
-/// All methods are pure: they look at nothing but their arguments. Each answers one question that comes up while a
-/// story is made; `None` means that there is nothing to say.
+/// All methods are pure: they depend only on their arguments. Each answers one question that comes up while a
+/// story is made; `None` means that there is no advice.
 pub trait Language: Sync {
     /// What a source line calls the lock that it takes: `left` of `synchronized (left) {`.
     fn lock_name(&self, line: &str) -> Option<String>;
@@ -33,7 +33,7 @@ pub trait Language: Sync {
 /// A problem for which languages have solutions of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Problem<'a> {
-    /// Accesses of one variable by a block were torn.
+    /// Accesses of one variable by a block were interrupted.
     OneVariable {
         /// `RWW`: the accesses of the block, and between them that of the other thread.
         pattern: &'a str,
@@ -43,7 +43,7 @@ pub enum Problem<'a> {
         method: &'a str,
         other_thread: &'a str,
     },
-    /// Accesses of two variables that belong together were torn; `pattern` has four letters.
+    /// Accesses of two variables that belong together were interrupted; `pattern` has four letters.
     TwoVariables { pattern: &'a str, variables: [&'a str; 2] },
     /// The variable is a part of an object of this class, which may be one of the library.
     LibraryClass { class: &'a str },
@@ -64,7 +64,7 @@ pub enum Phrase {
     DeclaredBlock,
     /// Why calls count as one step.
     ComposedCalls,
-    /// Which locks a trace may lack, so that it does not say who waits for whom.
+    /// Which locks a trace may lack, so that it does not show which thread waits for which.
     UnrecordedLocks,
     /// Waking one of several threads that wait.
     NotifyOne,

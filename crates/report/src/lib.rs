@@ -1,6 +1,6 @@
 //! The model of a finding and its pictures.
 //!
-//! [`model`] says what a finding is; every other module shows it in one way. The renderers are pure
+//! [`model`] defines what a finding is; every other module shows it in one way. The renderers are pure
 //! functions from the model to text: nothing here reads a file, prints, or knows a checker.
 
 pub mod dot;

@@ -1,6 +1,6 @@
 //! The findings for an issue: everything a reader needs, in a form that every forge shows.
 //!
-//! Names are put into code spans or escaped: they must neither become markup nor mention anybody.
+//! Names are put into code spans or escaped: they must neither become markup nor mention a user.
 
 use crate::model::{Fault, Report};
 use crate::scene::split_place;
@@ -48,7 +48,7 @@ fn finding(story: &Story) -> String {
     }
     out.push_str(match story.fault {
         Fault::Torn => "\n### Why this is not atomic\n\n",
-        Fault::Deadlock => "\n### Why nobody can go on\n\n",
+        Fault::Deadlock => "\n### Why no thread can continue\n\n",
     });
     for sentence in &story.proof {
         out.push_str(&format!("- {}\n", escape(sentence)));

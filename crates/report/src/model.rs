@@ -1,4 +1,4 @@
-//! What a report says, as plain data with a versioned JSON form (docs/report-json.md).
+//! The content of a report, as plain data with a versioned JSON form (docs/report-json.md).
 //!
 //! Names are text here: ids end where the finding is made, so that a report can be read without
 //! its trace.
@@ -23,7 +23,7 @@ pub struct Report {
     /// The tool that wrote it, with its version.
     pub tool: String,
     pub traces: Vec<TraceReport>,
-    /// Violations that were chased and happened, each in a run of its own.
+    /// Violations that happened in directed runs, each in a separate run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// How they were chased.
@@ -49,7 +49,7 @@ pub struct CheckFacts {
     pub unreached: Vec<Unreached>,
     /// What was not recorded, in words.
     pub unseen: Vec<String>,
-    /// Events that were not looked at.
+    /// Events that were not analysed.
     pub left_out: u64,
     pub interrupted: bool,
     pub milliseconds: u64,
@@ -73,9 +73,9 @@ pub struct Setting {
     /// Only declared blocks counted.
     pub declared: bool,
     pub all_methods: bool,
-    /// Calls that look meant to be one step were looked for.
+    /// Compositions were searched.
     pub compositions: bool,
-    /// Which of the JVMs that the command started was meant, by its main class or jar, or by a test.
+    /// Which of the JVMs that the command started was selected, by its main class or jar, or by a test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub main: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,7 +101,7 @@ pub struct Unreached {
 /// Why a finding is one, beyond its cycle, and how to see it again.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Why the block is meant to be atomic: `declared`, `inferred`, `composed`.
+    /// Why the block should be atomic: `declared`, `inferred`, `composed`.
     pub origin: String,
     /// The proof that no serial order gives these values, a sentence each; empty if there is none.
     pub values: Vec<String>,
@@ -117,7 +117,7 @@ pub struct Evidence {
     pub replay: String,
     /// How long it took to find.
     pub milliseconds: u64,
-    /// What is torn, by the names that `untorn verify` looks for.
+    /// The interrupted block and its variables, by the names that `untorn verify` uses.
     #[serde(default)]
     pub block: String,
     /// The method that the block is, or is in; empty if it is the block itself.
@@ -128,10 +128,10 @@ pub struct Evidence {
     /// What makes findings of two checks of one program the same.
     #[serde(default)]
     pub concern: String,
-    /// How often the schedule stops a thread that could go on.
+    /// The number of preemptions in the schedule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemptions: Option<u64>,
-    /// The calls that look meant to be one step, if the block is composed.
+    /// The calls that look like one step, if the block is composed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub composition: Option<Composition>,
 }
@@ -143,14 +143,14 @@ impl Evidence {
     }
 }
 
-/// Calls that look meant to be one step, and were torn.
+/// Calls that look like one step, and were interrupted.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Composition {
     /// The method that makes them: `com.acme.Cart.remove`.
     pub client: String,
     /// The object that they are made on: `this.items`.
     pub receiver: String,
-    /// Why they look meant to be one step, in words.
+    /// Why they look like one step, as text.
     pub why: String,
     /// The first call, the one that came between if it was a call, and the second.
     pub calls: Vec<CallMade>,
@@ -160,7 +160,7 @@ pub struct Composition {
 }
 
 impl Composition {
-    /// The two calls that look meant to be one step.
+    /// The two calls that look like one step.
     pub fn own(&self) -> Option<[&CallMade; 2]> {
         match self.calls.as_slice() {
             [first, .., last] => Some([first, last]),
@@ -232,7 +232,7 @@ impl Report {
 pub struct TraceReport {
     pub facts: TraceFacts,
     pub verdict: Verdict,
-    /// Each checker that ran, with what it said.
+    /// Each checker that ran, with its result.
     pub checkers: Vec<CheckerVerdict>,
     pub findings: Vec<Finding>,
     /// What may be wrong: never counted as a violation.
@@ -306,9 +306,9 @@ pub enum NoteKind {
     Cut,
     /// Malformed lines were passed over.
     Skipped,
-    /// The trace breaks the rules of locks, threads or blocks, and was checked all the same.
+    /// The trace breaks the rules of locks, threads or blocks, and was checked nevertheless.
     IllFormed,
-    /// No block counted: the verdict says nothing.
+    /// No block counted: the verdict means nothing.
     NothingToCheck,
     /// Events that conflict checkers cannot see.
     Invisible,
@@ -322,7 +322,7 @@ pub enum NoteKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
-    /// A block that is meant to be atomic was torn.
+    /// An atomic block was interrupted.
     #[default]
     Torn,
     /// Threads wait for each other, or for something that never comes.
@@ -353,13 +353,13 @@ pub struct Finding {
     pub edges: Vec<Edge>,
     /// How often the same blocks were refuted.
     pub occurrences: u64,
-    /// The front end that recorded the trace, if that is known. It tells the language of the program.
+    /// The front end that recorded the trace, if that is known. It determines the language of the program.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub front_end: String,
     /// Of violations that were chased.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// What happened around the tear; absent if the trace was not read again for it.
+    /// What happened around the interruption; absent if the trace was not read again for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scene: Option<Scene>,
     /// The source around its operations, where it was found.
@@ -418,7 +418,7 @@ pub enum Why {
     ProgramOrder,
 }
 
-/// Where a blamed block is torn; indices into [`Finding::operations`].
+/// Where a blamed block is interrupted; indices into [`Finding::operations`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tear {
     /// The operation of the block after which another thread got in.
@@ -519,7 +519,7 @@ impl Finding {
         self.transactions.iter().find(|transaction| transaction.blamed)
     }
 
-    /// Where the blamed transaction is torn. The first transaction closed the cycle, so its part
+    /// Where the blamed transaction is interrupted. The first transaction closed the cycle, so its part
     /// begins with the first edge and ends with the last.
     pub fn tear(&self) -> Option<Tear> {
         let first = self.transactions.first().filter(|transaction| transaction.blamed)?;

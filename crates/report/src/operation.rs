@@ -173,7 +173,7 @@ impl Operation {
     }
 }
 
-/// The source position of an event or a block. RAPID's bare numbers get the word `loc`, which says what they are.
+/// The source position of an event or a block. RAPID's bare numbers get the prefix `loc`.
 pub fn place(site: SiteId, tables: &Tables) -> String {
     let text = tables.site_text(site);
     let number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

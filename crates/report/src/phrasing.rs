@@ -1,4 +1,4 @@
-//! The sentences of a finding. Every renderer uses these, so that all of them say the same.
+//! The sentences of a finding. Every renderer uses these, so that all of them have the same text.
 
 use crate::model::{Finding, Transaction, Why};
 use crate::operation::{Action, Operation};
@@ -25,7 +25,7 @@ pub fn headline(finding: &Finding) -> String {
 fn deadlock(finding: &Finding) -> String {
     let names: Vec<&str> = finding.transactions.iter().map(|own| own.thread.as_str()).collect();
     match names.as_slice() {
-        [] => "no thread can go on".to_owned(),
+        [] => "no thread can continue".to_owned(),
         [a, b] => format!("{a} and {b} wait for each other"),
         many => format!("{} wait for each other in a circle", list(many, 4)),
     }
@@ -178,7 +178,7 @@ pub fn harm(finding: &Finding) -> Option<String> {
 /// What the headline leaves open: which nested blocks are not refuted, or that nobody is to blame.
 pub fn blame(finding: &Finding) -> Option<String> {
     let Some(blamed) = finding.blamed() else {
-        let text = "Nobody can be blamed: each of these transactions could have run alone, \
+        let text = "No block can be blamed: each of these transactions could have run alone, \
                     but not all of them together.";
         return Some(text.to_owned());
     };

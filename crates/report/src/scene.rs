@@ -1,11 +1,11 @@
 //! What a picture of a finding needs beyond its cycle: everything that happened to the variables of
-//! the cycle while its blocks were open, and the source lines of those who did it.
+//! the cycle while its blocks were open, and the source lines of those accesses.
 
 use serde::{Deserialize, Serialize};
 
 use crate::operation::Operation;
 
-/// The part of a run around a tear, without the events that concern nothing in it.
+/// The part of a run around an interruption, without the events that concern nothing in it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Scene {
     /// Threads of the whole run.
@@ -31,7 +31,7 @@ pub struct SceneVariable {
 pub struct SceneStep {
     #[serde(flatten)]
     pub operation: Operation,
-    /// The class and method that did it, where the trace says so.
+    /// The class and method of the step, if known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub class: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -84,7 +84,7 @@ const AFTER: u32 = 4;
 /// Two excerpts closer than this are one: a gap of a few lines only hides what is there.
 const CLOSE: u32 = 6;
 
-/// Columns kept of one line; generated code has lines that nobody reads.
+/// Columns kept of one line; generated code has very long lines.
 const MAX_COLUMNS: usize = 240;
 
 /// Cuts the lines of interest out of a file, with what stands around them. Two lines that belong to the same

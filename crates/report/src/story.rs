@@ -65,7 +65,7 @@ pub struct Notice {
     pub text: String,
 }
 
-/// A thread of the picture; the torn one comes first.
+/// A thread of the picture; the interrupted one comes first.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Lane {
     pub name: String,
@@ -100,12 +100,12 @@ pub struct Link {
     pub rows: Option<[usize; 2]>,
 }
 
-/// A part of the torn block in which another thread ran: from one switch to the other.
+/// A part of the interrupted block in which another thread ran: from one switch to the other.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Rip {
     pub from: usize,
     pub to: usize,
-    /// What the torn thread still takes for true, and the row beside which it is said.
+    /// The outdated value that the interrupted thread still uses, and the row beside which it is shown.
     pub belief: String,
     pub row: usize,
 }
@@ -338,8 +338,8 @@ fn pattern(finding: &Finding) -> (String, Vec<usize>) {
     (String::new(), keys)
 }
 
-/// The torn thread may have written the variable itself between the three accesses. What a later
-/// read returned is then its own doing, so the story is told with the accesses that decided it.
+/// The interrupted thread may have written the variable itself between the three accesses. What a later
+/// read returned is then its own doing, so the story shows the accesses that decided it.
 fn telling(finding: &Finding, [first, second, third]: [usize; 3]) -> [usize; 3] {
     let operations = &finding.operations;
     if operations[third].action != crate::Action::Read || !(first < second && second < third) {
@@ -382,7 +382,7 @@ fn links(plot: &Plot<'_>, rows: &[Row]) -> Vec<Link> {
     if let [a, b, c] = plot.keys[..]
         && !plot.pattern.is_empty()
     {
-        // The same edges, between the accesses that the story is told with.
+        // The same edges, between the accesses that the story shows.
         let edge = |from, to| {
             let because =
                 crate::phrasing::because(&operations[from], &operations[to], Why::Variable);
@@ -393,7 +393,7 @@ fn links(plot: &Plot<'_>, rows: &[Row]) -> Vec<Link> {
     plot.finding.edges.iter().map(link).collect()
 }
 
-/// What is broken, in the words of this block and its variables, for somebody who has never seen it.
+/// What is broken, in the words of this block and its variables, for readers who have never seen it.
 pub fn meaning(finding: &Finding) -> Option<String> {
     let plot = Plot::new(finding);
     Some(plot.pair()?.meaning(&plot))

@@ -2,7 +2,7 @@
 //! block ripped where other threads got in, an arrow for each conflict of the cycle.
 //!
 //! The picture is laid out here, without Graphviz, under three rules that keep it readable: a row
-//! holds one event only; text stands in its lane, arrows bend only between lanes; an arrow crosses
+//! holds one event only; text is in its lane, arrows bend only between lanes; an arrow crosses
 //! foreign lanes only in the row of its first operation, where nothing else stands.
 //!
 //! One file serves light and dark surroundings: the colours follow the viewer's preference.
@@ -43,7 +43,8 @@ pub fn render<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String {
     document(width, height, &title, &parts)
 }
 
-/// Arrows lead down. Those of a deadlock lead from the thread that holds a lock to the one that waits for it, which comes later.
+/// Arrows lead down. Those of a deadlock lead from the thread that holds a lock to the one that waits for it, which
+/// comes later.
 fn forward(finding: &Finding) -> Cow<'_, Finding> {
     if !finding.is_deadlock() {
         return Cow::Borrowed(finding);

@@ -78,11 +78,11 @@ fn proof(finding: &Finding, look: &Look) -> String {
     let is_composed = finding.evidence.as_ref().is_some_and(|own| own.composition.is_some());
     if is_composed && !look.verbose && !proof.is_empty() {
         // The values are those of accesses, but the finding speaks of calls.
-        let text = "no order in which nobody comes between the two calls gives what they gave";
+        let text = "no order without an interruption between the two calls gives their results";
         return paragraph(text, look);
     }
     let story = story(finding, None);
-    // The serial orders say it in a line; `--verbose` shows how it follows from the values.
+    // The serial orders show it in a line; `--verbose` shows how it follows from the values.
     let orders = story.orders.filter(|orders| orders.is_refuted() && !look.verbose);
     if let Some(orders) = orders.filter(|_| !proof.is_empty()) {
         let blocks = phrasing::count(orders.parts.len() as u64, "block");
@@ -115,7 +115,7 @@ fn head(finding: &Finding, look: &Look) -> String {
     let what = if finding.is_deadlock() { "deadlock" } else { "violation" };
     let title = format!("{what} {}: {}", finding.number, plain(&finding.headline));
     let badges: Vec<&str> = finding.badges.iter().map(String::as_str).collect();
-    // The first word of the line says so already.
+    // The first word of the line is the same.
     let badges: Vec<&str> = badges.into_iter().filter(|badge| *badge != what).collect();
     let badges = format!("[{}]", plain(&badges.join(" · ")));
     let (shown, labels) = (paint(&title, HEADLINE, look), paint(&badges, FAINT, look));

@@ -83,7 +83,7 @@ pub fn middle_ellipsis(text: &str, columns: usize) -> String {
     out
 }
 
-/// The text, cut to `columns` at its start: the end of a path says most.
+/// The text, cut to `columns` at its start: the end of a path matters most.
 pub fn tail_ellipsis(text: &str, columns: usize) -> String {
     let reversed: String = text.chars().rev().collect();
     ellipsis(&reversed, columns).chars().rev().collect()

@@ -1,7 +1,7 @@
 //! AeroDrome: serializability by vector clocks, in one pass.
 //!
 //! Mathur and Viswanathan, *Atomicity checking in linear time using vector clocks*, ASPLOS 2020.
-//! A thread's clock says which transactions reach its current one. An operation takes over the clock
+//! A thread's clock records which transactions reach its current one. An operation takes over the clock
 //! of the transaction it depends on; if that clock holds the operation's own transaction, there is
 //! a cycle. When a transaction ends, what it learned is passed on to every clock that holds it,
 //! because those may have taken it over too early.
@@ -92,7 +92,7 @@ enum Location {
 enum Last {
     /// None, or one that can be in no cycle any more.
     #[default]
-    Nobody,
+    None,
     /// The open transaction of this thread.
     Open(ThreadId),
     Finished(ClockId),
@@ -124,7 +124,7 @@ struct Thread {
     dependents: Vec<ClockId>,
     /// A finished clock with the same open transactions in it as `clock`.
     tail: Option<ClockId>,
-    /// The transaction that forked this thread; `Nobody` once it has run.
+    /// The transaction that forked this thread; `None` once it has run.
     birth: Last,
 }
 
@@ -206,7 +206,7 @@ impl<F: Fault> Engine<F> {
         if matches!(event.op, Op::End { .. }) && state.depth == 0 {
             return Ok(()); // Ends nothing: no operation.
         }
-        if state.birth != Last::Nobody {
+        if state.birth != Last::None {
             let forker = std::mem::take(&mut state.birth);
             self.take_over(thread, forker)?;
         }
@@ -317,7 +317,7 @@ impl<F: Fault> Engine<F> {
             self.threads[thread.index()].touched.push(place);
             return Last::Open(thread);
         }
-        self.finished_clock(thread).map_or(Last::Nobody, Last::Finished)
+        self.finished_clock(thread).map_or(Last::None, Last::Finished)
     }
 
     fn fork(&mut self, thread: ThreadId, child: ThreadId) {
@@ -353,7 +353,7 @@ impl<F: Fault> Engine<F> {
     #[inline]
     fn take_over(&mut self, thread: ThreadId, from: Last) -> Step {
         match from {
-            Last::Nobody => Ok(()),
+            Last::None => Ok(()),
             Last::Open(other) if other == thread => Ok(()),
             Last::Open(other) => {
                 if self.now.is_in(thread, &self.threads[other.index()].clock) {
@@ -415,7 +415,7 @@ impl<F: Fault> Engine<F> {
     /// Replaces the name of a transaction that ended by its finished clock.
     fn settle(&mut self, thread: ThreadId, place: Location, mark: Option<ClockId>) {
         let open = Last::Open(thread);
-        let closed = mark.map_or(Last::Nobody, Last::Finished);
+        let closed = mark.map_or(Last::None, Last::Finished);
         if let Location::Birth(child) = place {
             let birth = &mut self.threads[child.index()].birth;
             if *birth == open {
@@ -475,7 +475,7 @@ impl<F: Fault> Engine<F> {
         }
     }
 
-    /// The clock that stands for the current transaction, or for the operation outside of blocks,
+    /// The clock that represents the current transaction, or for the operation outside of blocks,
     /// once it is over; none if it can be in no cycle any more.
     fn finished_clock(&mut self, thread: ThreadId) -> Option<ClockId> {
         let state = &mut self.threads[thread.index()];
@@ -494,7 +494,7 @@ impl<F: Fault> Engine<F> {
             return None;
         }
         self.collect_if_due();
-        // A number of its own lets others see at once whether they know this clock.
+        // Its own number lets others see at once whether they know this clock.
         let state = &mut self.threads[thread.index()];
         let stamp = state.clock.count(thread);
         let id = self.finished.add(state.clock.clone(), Some((thread, stamp)));
@@ -563,7 +563,7 @@ impl<F: Fault> Engine<F> {
 }
 
 impl Thread {
-    /// The clock grew; `gained` says whether by an open transaction.
+    /// The clock grew; `gained`: whether by an open transaction.
     fn gained<F: Fault>(&mut self, gained: bool) {
         if gained {
             self.dependent = true;

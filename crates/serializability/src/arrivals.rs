@@ -85,7 +85,7 @@ impl Mask {
         self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
     }
 
-    /// The columns that are in `self` and, as `keep` says, in `other` or not in it.
+    /// The columns that are in `self` and, depending on `keep`, in `other` or not in it.
     pub fn select(&self, other: &Self, keep: bool) -> SmallVec<[u32; 8]> {
         let mut columns = SmallVec::new();
         for (i, &word) in self.0.iter().enumerate() {
@@ -129,7 +129,7 @@ impl Default for Row {
     }
 }
 
-/// Behind every position.
+/// After every position.
 const NEVER: EventIdx = EventIdx(u64::MAX);
 
 impl Row {
@@ -201,7 +201,7 @@ impl Arrivals {
         at >= self.rows[thread].alive_from
     }
 
-    /// To be called when [`Arrivals::may_be_alive`] was true and nothing came of it.
+    /// To be called when [`Arrivals::may_be_alive`] was true and nothing was found.
     pub fn raise_alive_from(&mut self, thread: usize) {
         let row = &mut self.rows[thread];
         let known = row.known.columns();
@@ -209,7 +209,7 @@ impl Arrivals {
         row.alive_from = since.min().unwrap_or(NEVER);
     }
 
-    /// Tells `thread` of a column it has not heard of.
+    /// Passes to `thread` a column that it does not have yet.
     pub fn learn(&mut self, thread: usize, column: u32, arrival: Arrival) {
         debug_assert!(!self.rows[thread].known.contains(column as usize));
         self.reached[column as usize].push(thread as u32);

@@ -19,7 +19,7 @@ pub struct BlockFilter {
 
 impl BlockFilter {
     /// Blocks whose label matches one of `atomic` (all, if there is none) and none of `not_atomic`.
-    /// A pattern is a label in which `*` stands for any text.
+    /// A pattern is a label in which `*` matches any text.
     pub fn new(atomic: &[String], not_atomic: &[String]) -> Self {
         let patterns = |texts: &[String]| texts.iter().map(Glob::new).collect();
         let mut filter = Self {

@@ -1,4 +1,4 @@
-//! What stands around a cycle: a checker gives the operations that make it, a reader also wants to
+//! The context of a cycle: a checker gives the operations that make it, a reader also wants to
 //! see where the blocks end, which blocks are nested in them, and which other events touched the same
 //! variables. A further reading of the trace finds that out; it keeps a few rows for each finding.
 

@@ -40,7 +40,7 @@ enum State {
     Modified(LocksetId),
 }
 
-/// What the discipline says about an access.
+/// The verdict of the locking discipline on an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Guard {
     /// A lock protects the variable, or it needs none yet.

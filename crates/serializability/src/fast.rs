@@ -5,7 +5,7 @@
 //! **Idea.** Only a transaction that is still *open* can close a cycle, so all that matters about a
 //! transaction is which open ones reach it: its *open ancestors*. Transactions of one thread are
 //! ordered, so what an open transaction `u` reaches in thread `T` is everything from some
-//! transaction of `T` on. One number says it all:
+//! transaction of `T` on. One number represents all of it:
 //!
 //! > `first[T][u]` = the first transaction of thread `T` that `u` reaches;
 //! > `u` is an ancestor of the `k`-th transaction of `T` iff `first[T][u] ≤ k`.

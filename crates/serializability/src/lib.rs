@@ -8,7 +8,7 @@
 //! Two operations conflict if they are of the same thread; if they access the same variable and one
 //! of them writes; if they are operations on the same lock, unless both are on its shared side; if
 //! one forks or joins the other's thread. The outermost block makes a *transaction*, an operation
-//! outside of every block is a transaction of its own. A trace is serializable iff the graph of
+//! outside of every block is a transaction by itself. A trace is serializable iff the graph of
 //! transactions with an edge for each conflicting pair, earlier to later, has no cycle.
 //!
 //! A lock is therefore nothing but a variable that acquire and release write (or read, on the

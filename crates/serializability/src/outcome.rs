@@ -1,8 +1,8 @@
-//! What a checker says, with its evidence.
+//! The result of a checker, with its evidence.
 
 use untorn_trace::{Event, EventIdx, LabelId, LockId, SiteId, ThreadId, VarId};
 
-/// All that a checker says about a trace.
+/// The complete result of a checker for a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
     pub verdict: Verdict,
@@ -25,7 +25,7 @@ pub enum Verdict {
     /// The transactions form a cycle. `at` is the event that closed the first one
     /// (for AeroDrome: the event at which it was noticed, which may come later).
     NotSerializable { at: EventIdx, thread: ThreadId },
-    /// The checker does not decide serializability (Atomizer, Eraser): look at its warnings.
+    /// The checker does not decide serializability (Atomizer, Eraser): see its warnings.
     Undecided,
 }
 

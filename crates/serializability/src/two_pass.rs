@@ -1,4 +1,4 @@
-//! Two passes: a cheap one that says where a cycle could be, a precise one that looks only there.
+//! Two passes: a cheap one that finds where a cycle could be, a precise one that checks only there.
 //!
 //! The idea is DoubleChecker's (Biswas, Huang, Sengupta and Bond, PLDI 2014): a first run finds
 //! strongly connected transactions imprecisely and remembers their static code; a second run checks
@@ -7,7 +7,7 @@
 //!
 //! # The first pass
 //!
-//! [`SccFilter`] keeps *groups* of transactions. Every transaction starts as a group of its own. A
+//! [`SccFilter`] keeps *groups* of transactions. Every transaction starts as a separate group. A
 //! group is alive while one of its transactions is open. Whenever a conflict edge F → T is found
 //! (from the last writer, from the readers since, by program order, by fork or join) and F's
 //! group is alive, the two groups become one. Call the moment at which an edge is found its time.

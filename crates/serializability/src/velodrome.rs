@@ -11,7 +11,7 @@
 //!
 //! * *Collection*: when a transaction ends, its column goes, and with it every step that only it
 //!   reached. What no column covers is the paper's ⊥.
-//! * *Merging*: a step outside of blocks is a position of its thread, never an object of its own,
+//! * *Merging*: a step outside of blocks is a position of its thread, never a separate object,
 //!   so there is nothing to allocate. It keeps its own position: the printed rules merge it
 //!   into a transaction that may still run, which loses cycles.
 //! * *Blame*: a second matrix holds, for each open block of every nesting level, the arrivals over
@@ -52,7 +52,7 @@ pub struct Velodrome {
     violations: Vec<Violation>,
     /// The violation that reported a block.
     reported: FxHashMap<BlockKey, usize>,
-    /// What the operation at hand has closed so far.
+    /// What the current operation has closed so far.
     closed: ClosedCycles,
 }
 

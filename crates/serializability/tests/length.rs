@@ -28,7 +28,7 @@ fn run(mut checker: impl Checker, spec: ShapeSpec) -> (Verdict, i64) {
     }
 }
 
-/// Private memory of this process in bytes; 0 where the system does not say.
+/// Private memory of this process in bytes; 0 if the system does not provide it.
 fn private_memory() -> i64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
@@ -36,7 +36,7 @@ fn private_memory() -> i64 {
     number.and_then(|kilobytes| kilobytes.parse::<i64>().ok()).unwrap_or(0) * 1024
 }
 
-/// One test in a program of its own: tests of one program share its memory.
+/// One test in a separate program: tests of one program share its memory.
 #[test]
 fn soak_a_long_trace_takes_no_more_memory_than_a_short_one() {
     let long = if untorn_testkit::is_soak() { 1_000_000_000 } else { 20_000_000 };

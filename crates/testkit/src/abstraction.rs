@@ -7,7 +7,7 @@ use untorn_trace::{Event, Op};
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
     done: Vec<usize>,
-    /// By variable: its value; `None` if nobody knows.
+    /// By variable: its value; `None` if it is unknown.
     memory: Vec<Option<u64>>,
     tainted: Vec<bool>,
     stopped: Vec<bool>,

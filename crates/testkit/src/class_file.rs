@@ -7,7 +7,7 @@ const STATIC: u16 = 8;
 #[derive(Debug)]
 pub struct Maker {
     version: u16,
-    /// The constants, each as it stands in the file. Their indices are in order from 1.
+    /// The constants, each as encoded in the file. Their indices are in order from 1.
     constants: Vec<Vec<u8>>,
     methods: Vec<Vec<u8>>,
 }

@@ -31,7 +31,7 @@ impl Effort {
     }
 }
 
-/// Whether the long tests are wanted.
+/// Whether to run the long tests.
 pub fn is_soak() -> bool {
     Effort::wanted() == Effort::Soak
 }

@@ -28,7 +28,7 @@ pub fn conflict(a: &Event, b: &Event) -> bool {
     }
 }
 
-/// What an operation touches, variables and locks told apart, and whether it changes it.
+/// What an operation accesses, variables and locks distinguished, and whether it changes it.
 fn touched(op: &Op) -> Option<((bool, u32), bool)> {
     match *op {
         Op::Read { var, .. } => Some(((false, var.0), false)),

@@ -1,4 +1,4 @@
-//! What a prediction should have said: a search through all plans of a trace. The validator of a plan is
+//! The correct answer of a prediction: a search through all plans of a trace. The validator of a plan is
 //! [`untorn_trace::reordering`].
 
 use std::collections::HashSet;

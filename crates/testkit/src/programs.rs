@@ -64,7 +64,7 @@ pub enum Instr {
 }
 
 impl Instr {
-    /// Whether other threads can tell that it happened, or that it leaves an event.
+    /// Whether other threads can observe it, or it has an event.
     pub(crate) const fn is_visible(&self) -> bool {
         !matches!(self, Self::Unless { .. } | Self::Jump { .. })
     }
@@ -114,7 +114,7 @@ impl Machine {
         machine
     }
 
-    /// Takes the branches and jumps that come next: nobody can tell when. Gives how many branches.
+    /// Takes the branches and jumps that come next, which no other thread can observe. Returns the number of branches.
     pub(crate) fn settle(&mut self, program: &Program, thread: usize) -> u32 {
         let control = &mut self.threads[thread];
         let mut branches = 0;

@@ -3,7 +3,7 @@
 //! Every kind of event occurs. Each trace first draws a *profile*: how many threads, variables and
 //! locks there are, how often threads are switched, how likely each kind of step is, and how
 //! strictly a lock is taken before an access and kept until the block ends. Without that last one
-//! nearly every longer trace would be a violation, and a checker that always says "violation"
+//! nearly every longer trace would be a violation, and a checker that always answers "violation"
 //! would look good.
 //!
 //! The same seed gives the same trace for ever; a test pins that down.
@@ -24,7 +24,7 @@ pub enum Kinds {
     #[default]
     All,
     /// Plain reads and writes without values, exclusive locks, fork, join, begin, end: what
-    /// RAPID's text format can say.
+    /// RAPID's text format can express.
     Core,
 }
 
@@ -36,7 +36,7 @@ pub struct Knobs {
     pub locks: RangeInclusive<u32>,
     /// Distinct labels of blocks; with 0 all blocks are unnamed.
     pub labels: RangeInclusive<u32>,
-    /// Upper bound of the number of events; a trace in which all threads are stuck is shorter.
+    /// Upper bound of the number of events; a trace in which all threads block is shorter.
     pub events: RangeInclusive<u32>,
     pub kinds: Kinds,
 }
@@ -54,7 +54,7 @@ impl Knobs {
         }
     }
 
-    /// As [`Knobs::small`], but only what every format can say.
+    /// As [`Knobs::small`], but only what every format can express.
     pub fn core() -> Self {
         Self { kinds: Kinds::Core, ..Self::small() }
     }
@@ -155,7 +155,7 @@ struct Profile {
     kinds: Kinds,
     /// `until[i]`: a number below it, and not below its predecessor, means step `i`.
     until: [u32; STEPS.len()],
-    /// To go on with the same thread.
+    /// To continue with the same thread.
     stay: u32,
     /// Of the accesses, to be a write.
     writes: u32,
@@ -171,7 +171,7 @@ struct Profile {
     known: u32,
     /// How many of the variables are volatile.
     volatile: u32,
-    /// Of the ends, not to say which block they end.
+    /// Of the ends, those without the label of their block.
     bare_ends: u32,
     /// Distinct places in the source; 0 for unknown places.
     sites: u32,

@@ -31,7 +31,7 @@ impl RingGen {
         for (i, script) in self.scripts.iter_mut().enumerate() {
             write_script(script, i as u32, threads, blocks, &mut rng);
         }
-        // A thread that is about to read what nobody wrote yet often lets the others go first: only
+        // A thread that is about to read what was not written yet often lets the others go first: only
         // if nearly all edges of the ring point the same way it is a cycle.
         let patience = rng.pick(&[0, 128, 200, 230]);
         let mut written = 0_u32;

@@ -28,7 +28,7 @@ pub enum Truth {
     TooLarge,
 }
 
-/// More transactions than bits of a mask, and more assignments than anybody wants to wait for.
+/// More transactions than bits of a mask, and more assignments than can be searched in time.
 const MAX_TRANSACTIONS: usize = 64;
 const MAX_ASSIGNMENTS: u64 = 4096;
 
@@ -173,7 +173,7 @@ enum KnownValue {
     Unknown(usize),
 }
 
-/// The values of all accesses as far as the trace tells.
+/// The values of all accesses as far as they are known.
 struct Values {
     /// By position: variable, whether it writes, value.
     accesses: Vec<Option<(VarId, bool, KnownValue)>>,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use untorn_trace::{Access, Event, Hold, LabelId, Op, SiteId};
 
-/// One line an event, in the manner of RAPID's STD format: `T0|w(x1)|7`. What STD cannot say
+/// One line an event, in the manner of RAPID's STD format: `T0|w(x1)|7`. What STD cannot express
 /// (values, shared holds, waits, …) is added in the same spirit.
 pub fn show(events: &[Event]) -> String {
     let mut text = String::new();

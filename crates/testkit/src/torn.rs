@@ -1,4 +1,4 @@
-//! Which blocks two variables can tear, by definition.
+//! Which blocks can be interrupted over two variables, by definition.
 //!
 //! Tries all quadruples of accesses; nothing here knows how a candidate search finds them.
 
@@ -21,7 +21,7 @@ struct Access {
 }
 
 /// Whether accesses of blocks, in this order, are explained by some order of the blocks: one that has all
-/// conflicting accesses in the same order. `blocks` says whose each access is.
+/// conflicting accesses in the same order. `blocks` has the block of each access.
 fn is_serial(accesses: &[Access]) -> bool {
     let mut blocks: Vec<usize> = accesses.iter().map(|access| access.block).collect();
     blocks.sort_unstable();
@@ -69,7 +69,7 @@ fn accesses(events: &[Event]) -> Vec<Access> {
 }
 
 /// All quadruples on two variables of one object that no serial order explains if the other block's two
-/// come between the torn block's two. Left out are those with a shorter pair inside: an access of
+/// come between the interrupted block's two. Left out are those with a shorter pair inside: an access of
 /// either block between its two, of the same variable as one of them, in conflict with the other block's.
 pub fn torn_pairs(events: &[Event], object: impl Fn(VarId) -> Option<u32>) -> Vec<TornPair> {
     let all = accesses(events);

@@ -24,7 +24,7 @@ pub struct ValuedKnobs {
     pub accesses: u32,
     /// Distinct values of a variable, at most.
     pub values: u32,
-    /// Of 256 accesses that would tear an open block of another thread, those that wait instead; each trace
+    /// Of 256 accesses that would interrupt an open block of another thread, those that wait instead; each trace
     /// draws one of these.
     pub care: [u32; 4],
     /// Of 256 traces, those in which some values are missing.
@@ -219,7 +219,7 @@ impl World {
         let access = if update { Access::Update } else { Access::Plain };
         let writes = rng.chance(self.writes);
         if self.tears(thread, var, update || writes) && rng.chance(self.care) {
-            // Does something else, so that nobody waits for ever.
+            // Does something else, so that no thread waits for ever.
             return;
         }
         if self.threads[thread as usize].depth > 0 {

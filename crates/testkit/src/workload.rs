@@ -1,9 +1,9 @@
 //! Long traces with consistent values: threads that work on shared variables, mostly under locks.
 //!
 //! For benchmarks and tests of prediction. Each thread does one block after the other: a guarded
-//! read and write, the same with the lock given back in between (which can be torn), one without
+//! read and write, the same with the lock released in between (which can be interrupted), one without
 //! any lock, or one under two nested locks. Some variables count, others hold one of few values.
-//! Threads are switched after a random number of events; nobody deadlocks, because nested locks
+//! Threads are switched after a random number of events; there are no deadlocks, because nested locks
 //! are taken in ascending order.
 
 use untorn_trace::{Event, LabelId, LockId, Op, SiteId, ThreadId, Value, VarId};
@@ -91,7 +91,7 @@ enum Step {
 struct Machine {
     spec: Workload,
     memory: Vec<u64>,
-    /// By lock: who holds it, and how often.
+    /// By lock: the owner, and how often.
     owner: Vec<Option<(u32, u32)>>,
     events: Vec<Event>,
 }

@@ -68,24 +68,24 @@ pub enum Hold {
     Shared = 1,
 }
 
-/// Why a block is meant to run as one step.
+/// Why a block should be atomic.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum BlockKind {
-    /// The trace does not say, as in imported ones.
+    /// Not known, as in imported traces.
     #[default]
     Unknown = 0,
     /// A synchronized method or statement.
     Synchronized = 1,
     /// A critical section of an explicit lock.
     LockSection = 2,
-    /// Somebody listed the method as atomic.
+    /// The user listed the method as atomic.
     Named = 3,
     /// A class initialiser, which the language runs as one step.
     Initialiser = 4,
     /// An analysis inferred it.
     Inferred = 5,
-    /// Two calls that look meant to be one step.
+    /// Two calls that look like one atomic step (a composition).
     Composed = 6,
 }
 
@@ -145,7 +145,7 @@ pub enum Op {
         var: VarId,
         value: Value,
     },
-    /// Takes a lock, or takes it once more.
+    /// Acquires a lock, perhaps reentrantly.
     Acquire {
         hold: Hold,
         lock: LockId,
@@ -159,7 +159,7 @@ pub enum Op {
     Request {
         lock: LockId,
     },
-    /// Starts to wait on a monitor: gives it up whatever its depth.
+    /// Starts to wait on a monitor: releases it completely, whatever its depth.
     Wait {
         lock: LockId,
     },
@@ -177,7 +177,7 @@ pub enum Op {
     Join {
         child: ThreadId,
     },
-    /// Enters a block that is meant to run as one step. Blocks nest.
+    /// Enters a block that should be atomic. Blocks nest.
     Begin {
         kind: BlockKind,
         label: LabelId,

@@ -96,7 +96,7 @@ impl LockId {
 }
 
 impl LabelId {
-    /// A block without a name, as in RAPID traces that only say `begin`.
+    /// A block without a name, as in RAPID traces with only `begin`.
     pub const NONE: Self = Self(u32::MAX);
 }
 

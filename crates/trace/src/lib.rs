@@ -1,7 +1,7 @@
 //! Events of one run, the tables that name them, and the file formats that hold them.
 //!
 //! Every format ends at its reader: what leaves this crate is [`Event`]s with dense ids, and
-//! [`Tables`] that say what the ids are called.
+//! [`Tables`] with the names of the ids.
 
 pub mod event;
 pub mod formats;

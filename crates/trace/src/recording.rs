@@ -1,4 +1,4 @@
-//! How a trace came to be: what was run, how, and what the recorder has to say of it.
+//! How a trace was made: what was run, how, and the recorder's summary.
 
 use std::collections::BTreeMap;
 
@@ -33,21 +33,21 @@ pub struct RunMeta {
 pub struct RunSetup {
     pub directory: String,
     pub environment: BTreeMap<String, String>,
-    /// The `RunSpec` of crate `schedule`: who decided which thread runs.
+    /// The `RunSpec` of crate `schedule`: what decided which thread runs.
     pub run: serde_json::Value,
-    /// What the front end itself wants to know again.
+    /// Data that only the front end reads again.
     #[serde(skip_serializing_if = "serde_json::Value::is_null")]
     pub front_end: serde_json::Value,
 }
 
-/// What a recorder says of a run at its end.
+/// The recorder's summary at the end of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecordingSummary {
     pub threads: u64,
     /// Turns of the schedule.
     pub turns: u64,
-    /// How often a thread blocked where nobody sees it, and lost the token.
+    /// How often a thread blocked in code without probes, and lost the token.
     pub stolen: u64,
     /// How often a thread waited for something outside of the program.
     pub awaited: u64,

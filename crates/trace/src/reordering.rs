@@ -1,8 +1,11 @@
-//! Whether a sequence of events is a feasible reordering of a trace: the validator that every plan of a prediction is shown
+//! Whether a sequence of events is a feasible reordering of a trace: the validator that every plan of a prediction is
+//! shown
 //! to.
 //!
-//! Written from the definition in `untorn-predict`'s crate documentation alone, and shares nothing with the engines that
-//! make plans. It steps through a plan event by event and asks of each whether it may come next; there are no orders, no
+//! Written from the definition in `untorn-predict`'s crate documentation alone, and shares nothing with the engines
+//! that
+//! make plans. It steps through a plan event by event and asks of each whether it may come next; there are no orders,
+//! no
 //! closures, no critical sections.
 
 mod facts;
@@ -43,7 +46,7 @@ pub enum PlanFault {
     LockHeld(EventIdx, LockId),
     /// Returns from a wait whose notification is missing, or came before the wait.
     NotNotified(EventIdx),
-    /// Stands behind the first half of another thread's update.
+    /// Comes between the halves of another thread's update.
     InsideUpdate(EventIdx),
     /// Reads something else, and it is not the last event of its thread.
     ReadsOther(EventIdx),
@@ -53,7 +56,7 @@ pub enum PlanFault {
     GoalNotLast,
 }
 
-/// Whether `plan` is one: `initial` gives the initial values, `goal` what it shall lead to.
+/// Whether `plan` is one: `initial` gives the initial values, `goal` the events that it must reach.
 ///
 /// # Errors
 /// The first event that may not come next.
@@ -82,7 +85,7 @@ pub fn check_plan(
 pub struct State {
     /// By thread: how many of its events have happened.
     done: Vec<usize>,
-    /// By variable: its last write, as [`Question::memory_of`] tells writes apart.
+    /// By variable: its last write, as [`Question::memory_of`] distinguishes writes.
     memory: Vec<Option<usize>>,
     /// Resumes whose notification came before the wait.
     missed: Vec<usize>,
@@ -266,7 +269,7 @@ impl<'a> Question<'a> {
         state.done[thread.index()] += 1;
     }
 
-    /// The write as the memory remembers it: nothing that no rule asks for is told apart, so that
+    /// The write as the memory remembers it: only what some rule needs is distinguished, so that
     /// the search meets the same state again more often.
     fn memory_of(&self, var: VarId, write: usize) -> Option<usize> {
         match self.rule {

@@ -4,7 +4,7 @@
 //! is put in on demand, late in the trace, where a checker that forgets too much misses it.
 //!
 //! All shapes but `pipe` run a small made-up program under strict two-phase locking: a block takes
-//! the locks of the objects it touches in ascending order (so nobody deadlocks) and takes none
+//! the locks of the objects it touches in ascending order (so there are no deadlocks) and takes none
 //! after it gave one back. Order the transactions by the moment at which they hold all their locks:
 //! two conflicting ones meet at a lock, the earlier gave it back after its own moment, the later
 //! took it before its own. So every edge leads forward in that order, and there is no cycle.
@@ -28,7 +28,7 @@ use machine::Machine;
 use pipe::Pipe;
 pub use rng::Rng;
 
-/// What a trace looks like.
+/// The shape of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Shape {
     /// A realistic mixture: long, short and nested blocks, shared, read-shared and local variables.
@@ -64,7 +64,7 @@ impl Shape {
         }
     }
 
-    /// How many threads suit the shape when nobody says otherwise.
+    /// The default number of threads of the shape.
     pub const fn default_threads(self) -> u32 {
         if matches!(self, Self::Pipe) { 64 } else { 8 }
     }

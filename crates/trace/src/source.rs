@@ -11,7 +11,7 @@ pub const BATCH: usize = 1024;
 /// A stream of events with the tables that name them.
 ///
 /// Protocol: call [`Source::read`] until it leaves the batch empty. After an error, every further
-/// call gives the same error; events that precede the faulty place are handed out before it.
+/// call returns the same error; events that precede the faulty place are handed out before it.
 pub trait Source {
     /// Replaces the content of `batch` by the next events, [`BATCH`] at most; none at the end.
     fn read(&mut self, batch: &mut Vec<Event>) -> Result<(), TraceError>;
@@ -81,7 +81,7 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// The same error, saying in which file. One that says so already stays as it is.
+    /// The same error with the name of the file. An error that has one stays unchanged.
     #[must_use]
     pub fn in_file(self, path: &Path) -> Self {
         let path = path.to_owned();
@@ -106,13 +106,13 @@ pub trait Sink {
 
     fn finish(&mut self, tables: &Tables) -> Result<(), TraceError>;
 
-    /// What the format had no words for; none if it can say everything.
+    /// What the format could not express; nothing if it can express everything.
     fn lossy(&self) -> Option<&Lossy> {
         None
     }
 }
 
-/// What a writer dropped or changed because its format cannot say it.
+/// What a writer dropped or changed because its format cannot express it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Lossy {
     /// Values dropped.

@@ -13,7 +13,7 @@ pub use facts::{AddressRange, LabelFacts, VarFacts, VarRole};
 pub use names::NameTable;
 pub use sites::{CodePosition, MemoryOrder, PositionRow, Site, SiteFacts, SiteRow, SiteTable};
 
-/// Everything a trace says beside its events. Grows while a trace is read: an id is defined
+/// All data of a trace beside its events. Grows while a trace is read: an id is defined
 /// before the batch that uses it is handed out.
 #[derive(Clone, Debug, Default)]
 pub struct Tables {
@@ -28,14 +28,14 @@ pub struct Tables {
     /// Facts of variables from `first_facts` on; shorter than `vars` when the rest is not known.
     var_facts: Vec<VarFacts>,
     first_facts: usize,
-    /// Whose facts were set, in order: a writer that comes back later sees what is new.
+    /// Variables whose facts were set, in order: a writer finds what is new since its last call.
     fact_log: Vec<VarId>,
     first_logged: usize,
-    /// Where variables lie in memory, by variable; empty if no front end said so.
+    /// Where variables lie in memory, by variable; empty if the front end did not provide them.
     var_ranges: Vec<AddressRange>,
     /// Facts of labels; shorter than `labels` when the rest is not known.
     label_facts: Vec<LabelFacts>,
-    /// Whose facts were set, in order.
+    /// Labels whose facts were set, in order.
     label_log: Vec<LabelId>,
     pub meta: RunMeta,
 }
@@ -63,7 +63,7 @@ impl Tables {
         &self.fact_log[from.saturating_sub(self.first_logged).min(self.fact_log.len())..]
     }
 
-    /// Lets go of the names and facts of the first variables, and of the first entries of the log. For a writer of its own
+    /// Drops the names and facts of the first variables, and of the first entries of the log. For a writer of its own
     /// tables: what is in the file need not be in memory as well.
     pub(crate) fn forget_variables(&mut self, names: usize, logged: usize) {
         self.vars.forget(names);
@@ -116,7 +116,7 @@ impl Tables {
         &self.label_log[from.min(self.label_log.len())..]
     }
 
-    /// The class and the method that a label is about, if the trace says so.
+    /// The class and the method that a label is about, if known.
     pub fn label_method(&self, label: LabelId) -> Option<(&str, &str)> {
         let facts = self.label_facts(label);
         let (class, method) = (self.sites.symbol(facts.class), self.sites.symbol(facts.method));
@@ -124,7 +124,7 @@ impl Tables {
     }
 
     /// The declared variable, the same for every object: `Account.balance`, `Grid.rows[]`. Where the trace does
-    /// not say it, the usual form of names does: see [`convention`].
+    /// not contain it, it is derived from the usual form of names: see [`convention`].
     pub fn member_name(&self, var: VarId) -> String {
         match self.members.get(self.var_facts(var).member) {
             Some(name) => name.to_owned(),

@@ -107,7 +107,7 @@ impl fmt::Display for Words<'_> {
 /// Sees a trace in batches and collects its defects. An event with a defect has no effect.
 ///
 /// A chunk of events in which no thread starts, stops or ends is *ordinary*: its locks and its blocks then
-/// have nothing to do with each other, and each are looked at in a loop of their own that does not
+/// have nothing to do with each other, and each kind is checked in a separate loop that does not
 /// branch on the kind of event. Those branches are what makes a trace slow to validate.
 #[derive(Debug, Default)]
 pub struct Validator {
@@ -137,17 +137,17 @@ enum Status {
 #[derive(Clone, Debug, Default)]
 struct Thread {
     status: Status,
-    /// Labels of the open blocks, the innermost at `depth - 1`; what is behind is left over.
+    /// Labels of the open blocks, the innermost at `depth - 1`; the rest is unused.
     labels: Vec<LabelId>,
     depth: usize,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Lock {
-    /// Who holds it exclusively and how often; depth 0 is nobody.
+    /// The thread that holds it exclusively and how often; depth 0 means free.
     owner: ThreadId,
     depth: u32,
-    /// Who holds its shared side and how often.
+    /// The threads that hold its shared side and how often.
     shared: Vec<(ThreadId, u32)>,
 }
 
@@ -172,7 +172,7 @@ const ROLES: [u8; Op::CODES] = {
     roles
 };
 
-/// Events looked at together; a power of two.
+/// Events checked together; a power of two.
 const CHUNK: usize = 256;
 
 /// Some positions of a chunk.
@@ -184,7 +184,7 @@ struct Positions {
 impl Positions {
     const NONE: Self = Self { at: [0; CHUNK], count: 0 };
 
-    /// Adds `position` if `wanted`, without asking.
+    /// Adds `position` if `wanted`, without a branch.
     #[inline]
     fn note(&mut self, position: usize, wanted: bool) {
         self.at[self.count % CHUNK] = position as u8;
@@ -220,7 +220,7 @@ impl Validator {
         }
     }
 
-    /// Sees one event, for who does not have them in batches.
+    /// Checks one event, for callers without batches.
     #[inline(always)]
     pub fn event(&mut self, at: EventIdx, event: &Event) {
         let running = self.running.get(event.thread.index()).copied().unwrap_or(false);
@@ -312,7 +312,7 @@ impl Validator {
             let open = labels[depth.saturating_sub(1)];
             let same = (open == label) | (open == LabelId::NONE) | (label == LabelId::NONE);
             if begins | ((*depth > 0) & same) {
-                labels[*depth] = label; // behind the open ones, if a block ends
+                labels[*depth] = label; // after the open ones, if a block ends
                 *depth = depth.wrapping_add(if begins { 1 } else { usize::MAX });
             } else {
                 defects.extend(self.check(&chunk[i]).err().map(|kind| (i, kind)));

@@ -25,7 +25,7 @@ pub fn of_tests() -> Result<()> {
     OF_TESTS.iter().try_for_each(|name| driver(name))
 }
 
-/// Sets drivers up. One that cannot be set up does not stop the others; it has a row of its own that says so.
+/// Sets drivers up. One that cannot be set up does not stop the others; its row reports it.
 pub fn each(names: &[String]) -> Result<()> {
     for name in names {
         if !source(name).is_file() {
@@ -55,7 +55,7 @@ pub fn all() -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Those whose libraries somebody has fetched already.
+/// Those whose libraries were fetched before.
 pub fn fetched() -> Result<Vec<String>> {
     let is_fetched = |name: &String| Path::new(HOME).join(name).join("coordinates").exists();
     Ok(all()?.into_iter().filter(is_fetched).collect())
@@ -79,7 +79,7 @@ fn driver(name: &str) -> Result<()> {
     run(javac)
 }
 
-/// What a driver says it needs, a line each.
+/// What a driver declares to need, a line each.
 fn coordinates(source: &str) -> String {
     let lines = source.lines().filter_map(|line| line.strip_prefix("// maven:"));
     lines.map(|line| format!("{}\n", line.trim_start())).collect()

@@ -18,7 +18,7 @@ pub struct Program {
     pub exit: i32,
     /// A schedule can stop it for ever.
     pub may_deadlock: bool,
-    /// Why its runs may not replay, if it says so.
+    /// Why its runs may not replay, if it declares that.
     pub unsteady: Option<String>,
 }
 
@@ -28,7 +28,7 @@ pub enum Output {
     OneOf(Vec<Vec<u8>>),
     /// The same in every schedule, and so in a plain run.
     AsPlain,
-    /// It depends on the schedule, and nobody has said how.
+    /// It depends on the schedule, and is not declared.
     Any,
 }
 

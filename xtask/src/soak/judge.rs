@@ -20,7 +20,7 @@ use crate::process::FinishedProcess;
 pub enum Fault {
     /// It did not end, or it was ended as a deadlock that the program cannot have.
     Hang(String),
-    /// A signal, a file of the JVM that says so, a panic, an error of `untorn`.
+    /// A signal, a crash report of the JVM, a panic, an error of `untorn`.
     Crash(String),
     /// The recorder let the program go, or its trace is not whole or not possible.
     Trace(String),
@@ -66,14 +66,14 @@ pub struct Verdict {
     pub replay: Option<bool>,
 }
 
-/// Judges a recorded run by what it said and by what lies in its folder.
+/// Judges a recorded run by its output and by the files in its folder.
 pub fn recorded(prepared: &ReadyProgram, ended: &FinishedProcess, folder: &Path) -> Verdict {
     let mut verdict = Verdict::default();
     if let Some(fault) = broken(ended, folder) {
         verdict.faults.push(fault);
         return verdict;
     }
-    let said = ended.said();
+    let said = ended.stderr_text();
     let summary = said.rsplit_once("untorn: recorded ").map_or("", |(_, summary)| summary);
     verdict.deadlocked = summary.contains("the program ended with a deadlock");
     if verdict.deadlocked && !prepared.program.may_deadlock {
@@ -90,12 +90,12 @@ pub fn recorded(prepared: &ReadyProgram, ended: &FinishedProcess, folder: &Path)
     verdict
 }
 
-/// Things that are said of good runs, too.
+/// Notes that good runs have, too.
 fn is_harmless(note: &str) -> bool {
     const HARMLESS: [&str; 6] = [
-        // By a stack overflow, for one; the trace is well-formed all the same.
+        // For example by a stack overflow; the trace is well-formed nevertheless.
         "of blocks were closed late",
-        // Of a library's own lock, say: policies that hold threads do without that place.
+        // For example of a lock inside of a library: policies that hold threads skip that site.
         "no loaded class has the planned place",
         "threads blocked outside",
         "threads blocked on a monitor",
@@ -107,7 +107,7 @@ fn is_harmless(note: &str) -> bool {
 
 /// Whether it hung or crashed.
 fn broken(ended: &FinishedProcess, folder: &Path) -> Option<Fault> {
-    let said = ended.said();
+    let said = ended.stderr_text();
     if ended.hung {
         return Some(Fault::Hang(format!("killed after {:.0} s", ended.elapsed.as_secs_f64())));
     }
@@ -131,7 +131,7 @@ fn broken(ended: &FinishedProcess, folder: &Path) -> Option<Fault> {
     None
 }
 
-/// Reads the trace and looks whether all of it can have happened; what it says of the run.
+/// Reads the trace and checks whether it is valid; returns its metadata.
 fn read(path: &Path) -> Result<RecordingSummary> {
     let mut source = open(&Input::new(path), &OpenOptions::default())?;
     let mut validator = Validator::new();
@@ -183,7 +183,7 @@ pub fn replayed(
         verdict.faults.push(fault);
         return;
     }
-    let said = again.said();
+    let said = again.stderr_text();
     let exact = said.contains("events exactly");
     verdict.replay = Some(exact);
     if !exact {

@@ -1,4 +1,4 @@
-//! What a soak is told on the command line.
+//! The command line options of a soak.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

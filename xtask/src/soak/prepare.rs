@@ -1,4 +1,4 @@
-//! What is done once for each program: a plain run, and a recorded one that says how many events it has and where
+//! What is done once for each program: a plain run, and a recorded one that shows how many events it has and where
 //! `atomfuzzer` and `adversarial` may hold threads. And the choice among programs and policies.
 
 use std::fs;
@@ -202,7 +202,7 @@ fn weight(cost: Duration) -> u64 {
     (1 << 30) / milliseconds.next_power_of_two().max(1)
 }
 
-/// The first runs of a program: it must do by itself what it says.
+/// The first runs of a program: it must behave as declared without the recorder.
 fn prepare(program: Program, untorn: &Path, folder: &Path) -> Result<ReadyProgram> {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder)?;
@@ -210,13 +210,13 @@ fn prepare(program: Program, untorn: &Path, folder: &Path) -> Result<ReadyProgra
     plain.args(&program.command[1..]).current_dir(folder);
     let plain = process::run(&mut plain, LIMIT)?;
     is_as_declared(&program, &plain)?;
-    let marks = folder.parent().context("a folder of ours")?.join("marks");
+    let marks = folder.parent().context("a folder of the soak")?.join("marks");
     fs::create_dir_all(&marks)?;
     let marks = marks.join(program.name.replace('/', "-")).with_extension("utr");
     let mut command = Command::new(untorn);
     command.args(["record", "-o"]).arg(&marks).arg("--").args(&program.command).current_dir(folder);
     let recorded = process::run(&mut command, LIMIT)?;
-    let events = judge::events(&marks).with_context(|| recorded.said())?;
+    let events = judge::events(&marks).with_context(|| recorded.stderr_text())?;
     Ok(ReadyProgram { program, plain: plain.stdout, marks, recorded: recorded.elapsed, events })
 }
 

@@ -19,7 +19,7 @@ struct Counts {
     traces: u64,
     /// Exact replays, and all.
     replays: [u64; 2],
-    /// Those of runs in which the watchdog had to help, and of programs that say that they may not replay.
+    /// Those of runs in which the watchdog acted, and of programs that declare that they may not replay.
     unsteady_replays: [u64; 2],
     /// Those of the others that differed.
     diverged: u64,
@@ -57,7 +57,7 @@ impl Tally {
                 Fault::Crash(_) => &mut counts.crashes,
                 Fault::Trace(_) => &mut counts.traces,
                 Fault::Output(_) => &mut counts.outputs,
-                // Told in the column of replays; no failure.
+                // Counted in the column of replays; no failure.
                 Fault::Replay(_) if unsteady => {
                     let [exact, all] = counts.unsteady_replays;
                     before = all - exact - 1;

@@ -1,4 +1,4 @@
-//! The arguments that say which program is meant.
+//! The arguments that select the program.
 
 use std::path::PathBuf;
 

@@ -64,8 +64,8 @@ impl OutputArgs {
         self.colors.color
     }
 
-    /// How much to say. Nothing if standard output is for a machine: text and a machine's format on one stream would
-    /// serve nobody.
+    /// How much to print. Nothing if standard output is for a machine: text and a machine's format on one stream would
+    /// be useless.
     pub fn volume(&self, to_machine: bool) -> Volume {
         Volume::of(self.quiet || to_machine, self.verbose)
     }

@@ -1,5 +1,5 @@
 //! `untorn check --compositions` on real programs: calls that look meant to be one step are found in the class files, torn in
-//! a run, told as calls, and replayed; what comes between two calls without harm is no finding.
+//! a run, reported as calls, and replayed; what comes between two calls without harm is no finding.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ fn calls(out: &Path, headline: &str) -> Vec<String> {
     let evidence = &found.unwrap_or_else(|| panic!("no '{headline}' in {findings:#?}"))["evidence"];
     assert_eq!(evidence["origin"], "composed");
     let calls = evidence["composition"]["calls"].as_array().cloned().unwrap_or_default();
-    let told = |call: &Value| {
+    let describe = |call: &Value| {
         let api = call["api"].as_str().unwrap_or_default();
         let short = api.rsplit('.').take(2).collect::<Vec<_>>();
         let name = short.into_iter().rev().collect::<Vec<_>>().join(".");
@@ -42,7 +42,7 @@ fn calls(out: &Path, headline: &str) -> Vec<String> {
             None => name,
         }
     };
-    calls.iter().map(told).collect()
+    calls.iter().map(describe).collect()
 }
 
 /// Checks a listing, and repeats what was found. Gives the folder with the report.
@@ -50,7 +50,7 @@ fn torn(name: &str, headline: &str, expected: &[&str]) -> PathBuf {
     let out = scratch(&format!("compositions-{name}"));
     let done = check(&out, &command_of(&listing(name), name)).with_code(1);
     assert_eq!(calls(&out, headline), expected, "{done}");
-    assert!(done.stdout.contains("calls "), "calls are told in the terminal, too: {done}");
+    assert!(done.stdout.contains("calls "), "calls are shown in the terminal, too: {done}");
     let again = run(&["replay", arg(&out.join("report.json")), "1"]);
     assert!(again.stderr.contains("events exactly"), "the replay differs: {again}");
     out
@@ -206,7 +206,7 @@ fn calls_contradict_each_other() {
     let headline = "Map.containsKey and Map.remove in Quiet.take are not one step";
     let expected = ["Map.containsKey true", "Map.remove an object", "Map.remove null"];
     assert_eq!(calls(&out, headline), expected, "{done}");
-    assert!(done.stdout.contains("when nobody comes between them it gives"), "{done}");
+    assert!(done.stdout.contains("without the interruption it gives"), "{done}");
 }
 
 #[test]

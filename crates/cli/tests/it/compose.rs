@@ -47,7 +47,7 @@ fn the_list_says_who_what_and_why() {
     let (_, quiet) = compose(&folder, &["-q", "classes"]);
     assert_eq!(quiet, "");
     let (_, verbose) = compose(&folder, &["-v", "classes"]);
-    assert!(verbose.contains("+3 looks, then changes"), "{verbose}");
+    assert!(verbose.contains("+3 reads, then changes"), "{verbose}");
 }
 
 #[test]

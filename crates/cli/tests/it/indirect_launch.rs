@@ -211,7 +211,7 @@ fn a_test_that_maven_runs_is_chased() {
     again.saying("events exactly");
 }
 
-/// What a test runs is told to Gradle's JVM through a socket. Here a class stands in for it, which has the same name.
+/// Gradle sends its JVM through a socket what to run. Here a class of the same name replaces it.
 #[test]
 fn who_asks_for_a_test_of_gradle_hears_what_to_do() {
     let source = "package worker.org.gradle.process.internal.worker; \

@@ -95,7 +95,7 @@ fn runs(junit: &str, test: &str) {
     failed.saying("Exception in thread \"main\"").saying("expected:<");
 }
 
-/// What happens only when a block is torn fails the test, and that is told, and replays.
+/// What happens only when a block is torn fails the test, which is reported, and replays.
 fn is_chased(junit: &str, test: &str) {
     let out = scratch(&format!("junit-check-{junit}"));
     let name = format!("{test}#overdraws");

@@ -183,7 +183,7 @@ fn recorded(main: &str) -> Recorded {
 #[test]
 fn monitors_nest_whichever_way_they_are_left() {
     let trace = recorded("Nesting");
-    let told = |event: &Event| {
+    let describe = |event: &Event| {
         let (kind, lock) = match event.op {
             Op::Acquire { lock, .. } => ('+', lock),
             Op::Release { lock, .. } => ('-', lock),
@@ -192,7 +192,7 @@ fn monitors_nest_whichever_way_they_are_left() {
         let method = trace.tables.sites.get(event.site).expect("a place").method.to_owned();
         Some((kind, lock, method))
     };
-    let all: Vec<_> = trace.in_file(FILE).filter_map(told).collect();
+    let all: Vec<_> = trace.in_file(FILE).filter_map(describe).collect();
     let (own, inner, class) = (all[0].1, all[1].1, all[8].1);
     assert!(own != inner && inner != class && own != class);
     let expected = [
@@ -240,7 +240,7 @@ fn a_thread_is_forked_before_its_first_event_and_joined_after_its_last() {
 #[test]
 fn a_wait_gives_the_monitor_up_and_has_it_again_at_its_former_depth() {
     let trace = recorded("Waiting");
-    let told = |event: &Event| {
+    let describe = |event: &Event| {
         let (kind, lock) = match event.op {
             Op::Acquire { lock, .. } => ("acquire", lock),
             Op::Release { lock, .. } => ("release", lock),
@@ -251,7 +251,7 @@ fn a_wait_gives_the_monitor_up_and_has_it_again_at_its_former_depth() {
         };
         Some((trace.tables.thread_name(event.thread), kind, lock))
     };
-    let all: Vec<_> = trace.in_file(FILE).filter_map(told).collect();
+    let all: Vec<_> = trace.in_file(FILE).filter_map(describe).collect();
     let lock = all[0].2;
     let expected = [
         ("main", "acquire"),
@@ -270,13 +270,13 @@ fn a_wait_gives_the_monitor_up_and_has_it_again_at_its_former_depth() {
 /// Beginnings and ends of blocks, and the writes in between.
 fn blocks(trace: &Recorded) -> Vec<String> {
     let label = |label: LabelId| trace.tables.labels.get(label).expect("a name").to_owned();
-    let told = |event: &Event| match event.op {
+    let describe = |event: &Event| match event.op {
         Op::Begin { label: block, .. } => Some(format!("begin {}", label(block))),
         Op::End { label: block } => Some(format!("end {}", label(block))),
         Op::Write { value, .. } => Some(format!("write {}", value.0)),
         _ => None,
     };
-    trace.in_file(FILE).filter_map(told).collect()
+    trace.in_file(FILE).filter_map(describe).collect()
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn methods_that_the_user_lists_are_blocks_also_when_they_throw() {
 fn calls_are_told_of_methods_that_touch_shared_state_twice() {
     let trace = recorded("Calls");
     let this = trace.tables.vars.iter().find(|name| unnumbered(name) == "Calls#.x").map(number);
-    let told = |event: &Event| {
+    let describe = |event: &Event| {
         let (kind, method) = match event.op {
             Op::Call { method, .. } => ("call", method),
             Op::Return { method, .. } => ("return", method),
@@ -319,7 +319,7 @@ fn calls_are_told_of_methods_that_touch_shared_state_twice() {
         let receiver = if kind == "call" { event.value().map(|value| value.0) } else { None };
         (name != "Calls.main").then_some((kind, name, receiver))
     };
-    let all: Vec<_> = trace.in_file(FILE).filter_map(told).collect();
+    let all: Vec<_> = trace.in_file(FILE).filter_map(describe).collect();
     let expected = [
         ("call", "Calls.twice", this),
         ("return", "Calls.twice", None),

@@ -1,4 +1,4 @@
-//! What the JDK does for the program, told at the program's places: atomic variables, handles, locks, reflection, copies.
+//! What the JDK does for the program, recorded at the call sites: atomic variables, handles, locks, reflection, copies.
 
 use crate::support::java::{
     self, Example, Recorded, arg, compile_one, example, record, run, scratch, unnumbered,
@@ -44,7 +44,7 @@ fn sections(trace: &Recorded) -> Vec<String> {
     let label = |label| tables.labels.get(label).expect("a name").to_owned();
     let side = |hold| if hold == Hold::Shared { " shared" } else { "" };
     let lock = |lock| unnumbered(&tables.lock_name(lock));
-    let told = |event: &Event| match event.op {
+    let describe = |event: &Event| match event.op {
         Op::Acquire { lock: taken, hold } => Some(format!("acquire{} {}", side(hold), lock(taken))),
         Op::Release { lock: given, hold } => Some(format!("release{} {}", side(hold), lock(given))),
         Op::Begin { label: block, .. } => Some(format!("begin {}", label(block))),
@@ -52,7 +52,7 @@ fn sections(trace: &Recorded) -> Vec<String> {
         Op::Write { value, .. } => Some(format!("write {}", value.0)),
         _ => None,
     };
-    trace.in_file(FILE).filter_map(told).filter(|words| !words.ends_with("<clinit>")).collect()
+    trace.in_file(FILE).filter_map(describe).filter(|words| !words.ends_with("<clinit>")).collect()
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn collections_are_variables_with_versions() {
         "read ConcurrentLinkedQueue#.contents = 2",
     ];
     let mut all = accesses(&recorded("Holdings"), FILE);
-    // Other lists are told from within; and the enum makes an array of its constants.
+    // Other lists are recorded inside; and the enum makes an array of its constants.
     all.retain(|one| !one.contains("Object[]"));
     assert_eq!(all, expected);
 }
@@ -169,10 +169,11 @@ fn method_references_are_calls_as_well() {
 #[test]
 fn method_handles_lead_to_fields() {
     let trace = recorded("FieldHandles");
-    let mut told = accesses(&trace, FILE);
+    let mut actual = accesses(&trace, FILE);
     // References are shown by their numbers.
-    let names: Vec<String> = told.iter().filter(|words| words.contains(".name")).cloned().collect();
-    told.retain(|words| !words.contains(".name"));
+    let names: Vec<String> =
+        actual.iter().filter(|words| words.contains(".name")).cloned().collect();
+    actual.retain(|words| !words.contains(".name"));
     let expected = [
         "plain write FieldHandles#.count = 7",
         "plain read FieldHandles#.count = 7",
@@ -180,7 +181,7 @@ fn method_handles_lead_to_fields() {
         "plain read FieldHandles#.count = 7",
         "plain read FieldHandles#.part = 0",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(actual, expected);
     let [initial, write, read] = &names[..] else { panic!("{names:?}") };
     assert!(initial.starts_with("plain write FieldHandles.name = "), "{names:?}");
     assert_ne!(initial, write, "another string");
@@ -256,15 +257,15 @@ fn read_locks_are_shared_and_conversions_are_one_step() {
         "acquire shared StampedLock#",
         "release shared StampedLock#",
     ];
-    let mut told = sections(&recorded("Shared"));
-    told.retain(|words| words.contains("Lock#"));
-    assert_eq!(told, expected);
+    let mut actual = sections(&recorded("Shared"));
+    actual.retain(|words| words.contains("Lock#"));
+    assert_eq!(actual, expected);
 }
 
 #[test]
 fn who_waits_for_a_condition_gives_the_lock_up_and_has_it_again() {
     let trace = recorded("Conditions");
-    let told = |event: &Event| {
+    let describe = |event: &Event| {
         let kind = match event.op {
             Op::Acquire { .. } => "acquire",
             Op::Release { .. } => "release",
@@ -274,7 +275,7 @@ fn who_waits_for_a_condition_gives_the_lock_up_and_has_it_again() {
         };
         Some((trace.tables.thread_name(event.thread), kind))
     };
-    let all: Vec<_> = trace.in_file(FILE).filter_map(told).collect();
+    let all: Vec<_> = trace.in_file(FILE).filter_map(describe).collect();
     // Without those of the initialiser.
     let expected = [
         ("main", "begin"),

@@ -286,8 +286,8 @@ fn ordered(main: &str, says: &str, variable: &str) {
     let trace = recorded(main, says);
     let races = races(&trace, ".x");
     assert!(races.is_empty(), "{main}: no order before {races:#?}");
-    let told = trace.tables.vars.iter().any(|name| unnumbered(name).ends_with(variable));
-    assert!(told, "{main}: nothing of {variable}");
+    let actual = trace.tables.vars.iter().any(|name| unnumbered(name).ends_with(variable));
+    assert!(actual, "{main}: nothing of {variable}");
 }
 
 /// Otherwise nothing below would say much.
@@ -338,7 +338,7 @@ fn timers_order_by_their_monitors() {
 #[test]
 fn accumulators_are_updated_and_read() {
     let trace = recorded("Accumulators", "");
-    let told: Vec<String> = trace
+    let actual: Vec<String> = trace
         .in_file(FILE)
         .filter(|event| matches!(event.op, Op::Read { .. } | Op::Write { .. }))
         .map(|event| unnumbered(trace.words(event).split(" at ").next().unwrap_or_default()))
@@ -355,5 +355,5 @@ fn accumulators_are_updated_and_read() {
         "main writes DoubleAccumulator#.value = 9",
         "main writes DoubleAccumulator#.value = 9",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(actual, expected);
 }

@@ -178,7 +178,7 @@ type ExpectedAccess = (char, &'static str, u64, &'static str);
 
 /// The accesses that were recorded in the source, in order, in the form of what is expected.
 fn accesses(trace: &Recorded) -> Vec<(char, String, u64, u32)> {
-    let told = |event: &Event| {
+    let describe = |event: &Event| {
         let (kind, var) = match event.op {
             Op::Read { var, .. } => ('r', var),
             Op::Write { var, .. } => ('w', var),
@@ -188,7 +188,7 @@ fn accesses(trace: &Recorded) -> Vec<(char, String, u64, u32)> {
         let line = trace.tables.sites.get(event.site).expect("a place").line;
         Some((kind, unnumbered(&trace.tables.var_name(var)), value, line))
     };
-    trace.in_file(FILE).filter_map(told).collect()
+    trace.in_file(FILE).filter_map(describe).collect()
 }
 
 #[track_caller]

@@ -43,7 +43,7 @@ fn a_data_source_is_opened_while_another_is_closed() {
     finds("DbcpRegister", &[], block, "ConcurrentModificationException");
 }
 
-/// Tomcat 6.0.35: the listeners are told that null was removed.
+/// Tomcat 6.0.35: the listeners are notified that null was removed.
 #[test]
 fn an_attribute_of_a_servlet_context_is_removed_twice() {
     finds("TomcatAttributes", &[], "ApplicationContext.removeAttribute is not atomic", "null");
@@ -63,7 +63,7 @@ fn a_token_is_set_twice() {
     tears("TomcatToken", calls, "ContextAccessController.setSecurityToken", "token lost");
 }
 
-/// log4j 1.2.17: a listener is told everything twice.
+/// log4j 1.2.17: a listener is notified twice.
 #[test]
 fn a_listener_is_registered_twice() {
     let calls = "Vector.contains and Vector.addElement";

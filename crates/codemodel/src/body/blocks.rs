@@ -1,6 +1,6 @@
 //! Basic blocks and the ways between them, exceptions included.
 //!
-//! Where handlers are in force, a block also ends behind every store to a local variable. So a
+//! Where handlers are in force, a block also ends after every store to a local variable. So a
 //! block that throws has, at each point where it can, the local variables that it began with:
 //! what a handler sees is what its predecessors saw at their beginning.
 
@@ -31,7 +31,7 @@ pub struct Catch {
 /// Instructions that run one after the other.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// The first instruction, and the one behind the last: of the code at first, of the body when
+    /// The first instruction, and the one after the last: of the code at first, of the body when
     /// that is built.
     pub first: u32,
     pub end: u32,

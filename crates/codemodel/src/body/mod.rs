@@ -142,7 +142,7 @@ impl Body {
         Some(&self.switches[found].1)
     }
 
-    /// The virtual node behind all returns and uncaught throws.
+    /// The virtual node after all returns and uncaught throws.
     pub fn exit(&self) -> Node {
         Node::new(self.blocks.len())
     }
@@ -172,7 +172,7 @@ impl Body {
         graph
     }
 
-    /// What defines a value, merges looked through: the reaching definitions of a use.
+    /// What defines a value, looking through merges: the reaching definitions of a use.
     pub fn reaching(&self, value: ValueId) -> SmallVec<[ValueId; 4]> {
         let mut found: SmallVec<[ValueId; 4]> = SmallVec::new();
         let mut seen: SmallVec<[ValueId; 8]> = SmallVec::from_slice(&[value]);

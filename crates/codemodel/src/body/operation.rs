@@ -14,7 +14,7 @@ pub enum NumberType {
 }
 
 impl NumberType {
-    /// Opcodes of one operation stand in this order.
+    /// Opcodes of one operation are numbered in this order.
     const ALL: [Self; 4] = [Self::Int, Self::Long, Self::Float, Self::Double];
 }
 
@@ -146,7 +146,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// Opcodes of branches stand in this order.
+    /// Opcodes of branches are numbered in this order.
     const ALL: [Self; 6] = [
         Self::Equal,
         Self::NotEqual,
@@ -211,7 +211,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// Opcodes of loads and stores stand in this order.
+    /// Opcodes of loads and stores are numbered in this order.
     pub(super) const ALL: [Self; 8] = [
         Self::Int,
         Self::Long,

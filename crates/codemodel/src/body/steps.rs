@@ -1,4 +1,4 @@
-//! What each instruction of some code takes and gives, constants looked up.
+//! What each instruction of some code pops and pushes, with constants resolved.
 
 use smallvec::SmallVec;
 use untorn_bytecode::{ClassFile, Instr, Member, Number, Tag, op};

@@ -21,7 +21,7 @@ fn body_of(code: &[u8]) -> Body {
         .unwrap_or_else(|error| panic!("{code:?}: {error}"))
 }
 
-/// What becomes of an instruction behind four slots of zeros; `None` if it leaves no trace.
+/// The result for an instruction after four slots of zeros; `None` if it has no operation.
 fn action_of(instr: &[u8]) -> Option<Action> {
     let mut code = vec![op::ICONST_0; 4];
     code.extend(instr);
@@ -145,7 +145,7 @@ fn each_operation_can_be_told() {
     let meanings = meanings();
     for (&opcode, &expected) in &meanings {
         let operands: &[u8] = match opcode {
-            // A branch to the instruction behind it.
+            // A branch to the next instruction.
             op::IFEQ..=op::IF_ACMPNE | op::IFNULL | op::IFNONNULL => &[0, 3],
             op::INSTANCEOF | op::CHECKCAST | op::NEW | op::ANEWARRAY => &OWN_CLASS,
             _ => &[],
@@ -167,10 +167,10 @@ fn no_instruction_is_forgotten() {
             op::TABLESWITCH | op::LOOKUPSWITCH | op::NEWARRAY | op::MULTIANEWARRAY | op::IINC => {
                 true
             }
-            // What moves values, and what only says where to go on.
+            // Instructions that only move values, and jumps.
             op::ILOAD..=op::ALOAD_3 | op::ISTORE..=op::ASTORE_3 | op::POP..=op::SWAP => true,
             op::NOP | op::GOTO | op::GOTO_W | op::WIDE => true,
-            // The descriptor of a method says what it returns.
+            // The descriptor of a method contains what it returns.
             op::IRETURN..=op::RETURN => true,
             // Refused.
             op::JSR | op::JSR_W | op::RET => true,
@@ -273,7 +273,7 @@ fn a_branch_knows_where_it_goes() {
 #[test]
 fn switches_keep_their_cases() {
     let number = |number: i32| number.to_be_bytes();
-    // The switch stands at 1, its operands begin at 4.
+    // The switch is at 1, its operands begin at 4.
     let head = [op::ICONST_0, op::TABLESWITCH, 0, 0];
     // The returns are at 28, 29 and 30, which are the offsets 27, 28 and 29.
     let table: Vec<u8> =

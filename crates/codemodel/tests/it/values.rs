@@ -240,7 +240,7 @@ fn uses_know_the_definitions_that_reach_them() {
         let body = body_of(&bytes);
         let mut seen = BTreeSet::new();
         for instr in body.instrs.iter().filter(|instr| !instr.operands.is_empty()) {
-            // A call or branch stands behind the load of its variable.
+            // A call or branch follows the load of its variable.
             let load = match instr.action {
                 Action::Call(..) | Action::Branch(_) => instr.pc - 2,
                 _ => continue,
@@ -292,7 +292,7 @@ fn ways_between_instructions_are_all_there() {
                 }
             }
             let block = body.instr(a).block;
-            // Handlers belong to whole blocks: behind the last call of one there are too many ways.
+            // Handlers belong to whole blocks: after the last call of one there are too many paths.
             let throws = |at: &InstrId| {
                 let instr = body.instr(*at);
                 instr.block == block && matches!(instr.action, Action::Call(..) | Action::Throw)

@@ -1,4 +1,4 @@
-//! The paper's listings, and what locks do to them: the programs of `examples/java/compose` say in
+//! The paper's listings, and what locks do to them: the programs of `examples/java/compose` declare in
 //! their head what must be found.
 
 use std::path::Path;
@@ -82,7 +82,7 @@ fn each_listing_is_judged_as_it_says() {
             "none" => !by_use && !by_comp,
             "no-use" => !by_use,
             "no-comp" => !by_comp,
-            // Listed, but behind what is worth reading.
+            // Listed, but after what is worth reading.
             "weak" => by_use && about.iter().all(|found| found.score <= 3),
             other => panic!("{}: an unknown expectation {other}", expected.file),
         };

@@ -26,7 +26,7 @@ fn judge(
         (Verdict::NotAtomic(_), Truth::NotAtomic) => Ok(()),
         (Verdict::Undecided(_), Truth::Open) => Ok(()),
         // Unknown values may hide a violation, but only they.
-        (Verdict::Undecided(doubt), Truth::NotAtomic) if doubt.kind() == "unknown-values" => Ok(()),
+        (Verdict::Undecided(why), Truth::NotAtomic) if why.kind() == "unknown-values" => Ok(()),
         (verdict, _) => Err(format!("{truth:?}, but {verdict:?} by {:?}", found.stage)),
     }
 }

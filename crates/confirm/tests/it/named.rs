@@ -1,13 +1,14 @@
 //! Traces with a name: what the paper shows, what its conditions get wrong, and what once went wrong here.
 
 use untorn_confirm::{
-    Confirmation, Doubt, Method, Options, Reason, Stage, Verdict, Window, confirm, phrasing,
+    Confirmation, Method, Options, Reason, Stage, UndecidedReason, Verdict, Window, confirm,
+    phrasing,
 };
 use untorn_testkit::{Truth, check_serial_order, script, value_atomic};
 use untorn_trace::{Access, EventIdx, Op, Trace, Value, VarFacts};
 
 /// A script whose reads and writes may carry values, `T0 r(x)=1`; variables start as 0 unless
-/// `initial` says otherwise. `u` before `r` or `w` makes it one half of an update.
+/// `initial` gives another value. `u` before `r` or `w` makes it one half of an update.
 fn valued(text: &str, initial: &[(&str, Option<i64>)]) -> Trace {
     let steps: Vec<&str> =
         text.split([';', '\n']).map(str::trim).filter(|step| !step.is_empty()).collect();
@@ -169,10 +170,10 @@ fn write_skew() {
     assert_eq!(
         phrasing::sentences(&reason, &trace.tables),
         [
-            "the block of T1 read x = 0, the initial value, and nobody else can have left it.",
+            "the block of T1 read x = 0, the initial value, and it has no other possible source.",
             "the block of T1 runs before the block of T2: the block of T2 wrote x, too, and must not come \
              between the start and the block of T1, which read x = 0.",
-            "the block of T2 read y = 0, but nobody can have left it there:",
+            "the block of T2 read y = 0, but every possible source is excluded:",
             "the initial 0: the block of T1 overwrites it before.",
         ]
     );
@@ -188,7 +189,7 @@ fn an_update_outside_of_blocks_is_one_step() {
 
 #[test]
 fn fork_and_join_are_kept() {
-    // Nobody may move the child's read before the fork.
+    // The child's read must not move before the fork.
     let (_, _) = reason("M begin; M w(x)=1; M fork(C); C r(x)=1; M w(x)=2; M end");
     assert!(is_atomic("M begin; M w(x)=1; M fork(C); M end; C r(x)=1; M join(C); M w(x)=2"));
 }
@@ -231,7 +232,7 @@ fn a_missing_value_follows_from_the_trace() {
 fn a_missing_value_that_matters_leaves_it_undecided() {
     let trace = valued("T1 begin; T1 w(x); T2 r(x); T1 w(x)=0; T1 end", &[]);
     let found = answer(&trace);
-    assert_eq!(found.verdict, Verdict::Undecided(Doubt::UnknownValues));
+    assert_eq!(found.verdict, Verdict::Undecided(UndecidedReason::UnknownValues));
 }
 
 #[test]
@@ -243,8 +244,8 @@ fn an_unknown_initial_value_is_what_the_first_read_returned() {
 #[test]
 fn a_trace_that_contradicts_itself_is_undecided() {
     let trace = valued("T1 begin; T1 r(x)=4; T2 r(x)=4; T1 end", &[]);
-    let Verdict::Undecided(Doubt::Inconsistent(found)) = answer(&trace).verdict else {
-        panic!("somebody wrote x unseen")
+    let Verdict::Undecided(UndecidedReason::Inconsistent(found)) = answer(&trace).verdict else {
+        panic!("x was written by unrecorded code")
     };
     assert_eq!(found.read, EventIdx(1));
     // The rest may still be refuted.

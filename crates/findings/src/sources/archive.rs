@@ -1,6 +1,6 @@
 //! Texts in a ZIP archive: `-sources.jar` of a library, `src.zip` of a JDK.
 //!
-//! What an archive says of itself need not be true: sizes are checked before they are believed, and what cannot be read is
+//! The metadata of an archive may be wrong: sizes are checked before they are used, and what cannot be read is
 //! not there.
 
 use std::fs::File;

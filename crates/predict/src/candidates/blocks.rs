@@ -4,7 +4,7 @@ use untorn_trace::Op;
 
 use crate::history::{At, BlockId, History, Origin};
 
-/// How deep an activation is looked for; recursion deeper than that is not "one method".
+/// How deep an activation is searched; recursion deeper than that is not "one method".
 const CLIMB: usize = 64;
 
 #[derive(Debug)]

@@ -40,7 +40,7 @@ impl<'a, 'h> Combiner<'a, 'h> {
         Self { facts, limits, known: FxHashMap::default(), candidates: Vec::new(), left_out: 0 }
     }
 
-    /// Says whether time was enough for all of it.
+    /// Returns whether time was enough for all of it.
     pub(super) fn variable(&mut self, blocks: &Blocks<'_>, var: VarId, groups: &Groups) -> bool {
         for local in &groups.locals {
             if self.limits.deadline.is_over() {

@@ -11,11 +11,11 @@
 //!   blocks accesses both. That is all a single run can show; MUVI counts over a whole program.
 //! * Each access may read or write, as long as the two of x conflict and the two of y do. The published
 //!   patterns have pairs of reads and pairs of writes only. The mixed ones are write skew: *no reader
-//!   there, so write*, while the other one says *no writer there, so read*.
-//! * Only pairs that tell something new, as for one variable: if the block accesses x or y once more
-//!   between the two, and that access conflicts, too, then whatever tears this pair tears a shorter one,
+//!   there, so write*, while the other one checks *no writer there, so read*.
+//! * Only pairs that add something new, as for one variable: if the block accesses x or y once more
+//!   between the two, and that access conflicts, too, then whatever interrupts this pair interrupts a shorter one,
 //!   or one of a single variable.
-//! * The other block lies inside of the pair; if it accesses y first, then it may also end behind it,
+//! * The other block lies inside of the pair; if it accesses y first, then it may also end after it,
 //!   and such a goal is the last one to try.
 //!
 //! Promise: every quadruple of the history (declared blocks) that is unserializable and not redundant in
@@ -50,7 +50,7 @@ impl Objects {
         Self { of }
     }
 
-    /// As the trace says. Where it says nothing of a variable, its name tells: `Account#1.balance`.
+    /// From the facts of the trace; for a variable without facts, from its name: `Account#1.balance`.
     pub fn of_trace(tables: &Tables) -> Self {
         #[derive(PartialEq, Eq, Hash)]
         enum Owner<'a> {
@@ -79,17 +79,17 @@ impl Objects {
 /// Four places of the program: a block that accesses two variables, and another one that comes between.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PairCandidate {
-    /// The first access of the torn block, the two of the other thread, the second of the torn block.
+    /// The first access of the interrupted block, the two of the other thread, the second of the interrupted block.
     pub points: [ProgramPoint; 4],
     /// Which of them write.
     pub writes: [bool; 4],
     /// Whether the other thread accesses the variables in the same order.
     pub same_order: bool,
     pub origin: Origin,
-    /// The torn block of the first of its instances, and the block that comes between.
+    /// The interrupted block of its first instance, and the block that comes between.
     pub block: BlockId,
     pub other: BlockId,
-    /// In the order of the torn block.
+    /// In the order of the interrupted block.
     pub vars: [VarId; 2],
     /// How many quadruples of events match it, in whatever order they happened.
     pub instances: u64,

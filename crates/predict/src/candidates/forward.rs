@@ -70,7 +70,7 @@ impl Forward {
         }
         let common = blocks.activation(first.0, second.0)?;
         let forward = || self.is_forward((facts, blocks), first, second, common.block);
-        // Calls that look meant to be one step may be nested to any depth.
+        // Compositions may be nested to any depth.
         let is_near = common.depth <= NEAR || facts.history.is_composed(first.0, second.0);
         (is_near && forward()).then_some(common.block)
     }

@@ -1,9 +1,9 @@
-//! The pairs of accesses that a block can be torn between.
+//! The pairs of accesses between which a block can be interrupted.
 //!
 //! # Loops
 //!
 //! The activation of `run` that calls `increment` a thousand times touches the counter two thousand
-//! times, and so does `main`. Taking these as blocks that are meant to be atomic would drown
+//! times, and so does `main`. Treating these as atomic blocks would drown
 //! everything else. Three rules keep what one step of a method does and drop what merely repeats:
 //!
 //! 1. *forward*: in the activation, the place of the first access was reached before the place of the
@@ -15,7 +15,7 @@
 //! 2. *near*: the accesses are in the activation itself or in what it calls directly. `withdraw` is
 //!    `getBalance` and `setBalance`; the program as a whole is not an atomic block.
 //! 3. *in one go*: code that starts threads, awaits them, or waits on a monitor between the two
-//!    accesses wants others to run there.
+//!    accesses lets others run there on purpose.
 
 use rustc_hash::FxHashMap;
 use untorn_trace::{Op, ThreadId, VarId};
@@ -72,7 +72,7 @@ impl<'a, 'h> Pairs<'a, 'h> {
         Self { facts, blocks, sources, var, forward, last: FxHashMap::default() }
     }
 
-    /// Sees the accesses of the variable in order; gives the pairs that end with this one.
+    /// Receives the accesses of the variable in order; returns the pairs that end with this one.
     pub(super) fn access(&mut self, at: At, writes: bool) -> [Option<Pair>; 2] {
         let thread = self.facts.thread(at);
         let (access, write) = match self.last.get(&thread) {
@@ -110,7 +110,7 @@ impl<'a, 'h> Pairs<'a, 'h> {
     }
 
     /// Two sections of one lock: if the first one reads and the second one reads again and then
-    /// writes, the write is what matters. It cannot be told from the second read by who respects the
+    /// writes, the write is what matters. It cannot be distinguished from the second read if one respects the
     /// lock, and a check with an act that rests on it is more than two reads.
     fn act(&self, check: At, again: At, torn: TornBy) -> Option<At> {
         let (facts, history) = (self.facts, self.facts.history);

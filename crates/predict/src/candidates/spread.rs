@@ -5,7 +5,7 @@
 pub(super) struct Spread<T> {
     kept: Vec<T>,
     seen: u64,
-    /// Every how manieth is kept: a power of two.
+    /// One of so many is kept: a power of two.
     stride: u64,
 }
 

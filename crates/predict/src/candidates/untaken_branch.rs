@@ -11,7 +11,7 @@
 //! needs no code, and it names the very same variable.
 //!
 //! Promise: locks around the events allow the second check between the first check and its write. Nothing more:
-//! whether the thread then takes the other branch, only a run can tell.
+//! whether the thread then takes the other branch, only a run can show.
 
 use untorn_trace::{Op, VarId};
 
@@ -98,7 +98,7 @@ fn pair_var(facts: &Facts<'_>, at: At) -> VarId {
     VarId(facts.history.event(at).op.target())
 }
 
-/// The untaken branch behind a check of another thread.
+/// The untaken branch after a check of another thread.
 fn branch_at(
     facts: &Facts<'_>,
     blocks: &Blocks<'_>,

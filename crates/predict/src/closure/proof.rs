@@ -47,7 +47,7 @@ fn is_locked_out(index: &Index<'_>, goal: &Goal) -> bool {
     })
 }
 
-/// Behind the first half of an update comes its second, or nothing.
+/// After the first half of an update comes its second, or nothing.
 fn tears_update(history: &History, goal: &Goal) -> bool {
     goal.events.windows(2).any(|pair| {
         history.second_half(pair[0]).is_some_and(|second| {

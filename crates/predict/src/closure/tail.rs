@@ -7,7 +7,7 @@ use crate::goal::Goal;
 use crate::history::{At, ReadFrom};
 use crate::index::{Cut, Index, exclude_each_other};
 
-/// Events of a tail; with more it is given up.
+/// The maximal number of events of a tail.
 const MAX_STEPS: usize = 2000;
 /// How many threads may wait for each other in a row.
 const DEEPEST: usize = 12;

@@ -10,7 +10,7 @@ use super::{At, Block, BlockId, Origin};
 pub(super) struct OpenBlocks(Vec<Vec<BlockId>>);
 
 impl OpenBlocks {
-    /// Opens and closes blocks; gives the innermost block that the event belongs to.
+    /// Opens and closes blocks; returns the innermost block that the event belongs to.
     pub(super) fn event(
         &mut self,
         blocks: &mut Vec<Block>,

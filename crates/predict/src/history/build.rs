@@ -40,7 +40,7 @@ struct Builder {
 impl History {
     /// Makes a well-formed trace ready; of others, what makes no sense is passed over.
     ///
-    /// A read reads from the last write before it, whatever the values say. A notification wakes
+    /// A read reads from the last write before it, whatever the values are. A notification wakes
     /// the thread that has waited longest.
     pub fn new(events: Vec<Event>, tables: &Tables) -> Result<Self, HistoryError> {
         if u32::try_from(events.len()).is_err() {

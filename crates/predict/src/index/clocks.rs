@@ -1,7 +1,7 @@
 //! What must have happened before an event: vector clocks, kept where they change.
 //!
 //! An event of thread `t` knows how many events of every other thread it needs. That changes only
-//! where `t` learns something: at its start, at a join, at a notified return from a wait, at a read
+//! where the clock of `t` changes: at its start, at a join, at a notified return from a wait, at a read
 //! that keeps its source. All events up to the next such place share a row.
 
 use untorn_trace::{Op, ThreadId};
@@ -19,7 +19,7 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
-    /// `keeps` says which reads need their source.
+    /// `keeps` selects the reads that need their source.
     pub(crate) fn new(history: &History, keeps: impl Fn(At) -> bool) -> Self {
         let threads = history.thread_count();
         let mut clocks =
@@ -118,7 +118,7 @@ impl Clocks {
         history.nth(first) < row[history.event(first).thread.index()]
     }
 
-    /// Adds to a cut that is closed an event and what it needs. Says whether anything was new.
+    /// Adds to a cut that is closed an event and what it needs. Returns whether anything was new.
     pub(crate) fn add(&self, history: &History, cut: &mut Cut, at: At) -> bool {
         let new = history.nth(at) >= cut[history.event(at).thread.index()];
         if new {

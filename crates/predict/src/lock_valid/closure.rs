@@ -1,7 +1,7 @@
 //! What a goal forces: which events must happen, and which must happen before which.
 //!
 //! The history itself obeys every rule, so only an order against it can force anything new. An edge
-//! says that its source happens before its target; those against the history are few.
+//! means that its source happens before its target; those against the history are few.
 
 use smallvec::SmallVec;
 use untorn_trace::{LockId, ThreadId};
@@ -116,7 +116,7 @@ impl<'f, 'h> Closure<'f, 'h> {
                     if target == self.last { self.extent.clone() } else { self.before(target) };
                 grown |= self.sections(target, &prefix)?;
             }
-            // All of the plan comes before its end, whatever the edges say.
+            // All of the plan comes before its end, whatever the edges are.
             grown |= self.sections(self.last, &self.extent.clone())?;
             if !grown {
                 return Ok(());
@@ -128,7 +128,7 @@ impl<'f, 'h> Closure<'f, 'h> {
     /// around or after the target are entered.
     ///
     /// The sections of one lock follow each other in a thread, so for each lock the last one of the
-    /// prefix and the first one at or after the target say it all: program order implies the rest.
+    /// prefix and the first one at or after the target are enough: program order implies the rest.
     fn sections(&mut self, target: At, prefix: &[u32]) -> Result<bool, Refuted> {
         let (facts, history) = (self.facts, self.facts.history);
         let own = facts.thread(target);

@@ -64,7 +64,7 @@ impl Order<'_, '_, '_> {
 
     /// Walks along the history: a needed event happens if it may, else its thread waits until some
     /// event that can make a difference has happened. What `greedy` does, without asking all threads
-    /// at each step; it goes on where this gets stuck.
+    /// at each step; it continues where this cannot.
     fn walk(&self, world: &mut World<'_, '_>, cut: At) -> bool {
         let (facts, last) = (world.facts(), self.last());
         let history = facts.history;
@@ -96,7 +96,7 @@ impl Order<'_, '_, '_> {
         false
     }
 
-    /// Whether an event may happen whenever its thread comes there, and nobody waits for it: most of
+    /// Whether an event may happen whenever its thread reaches it, and no thread waits for it: most of
     /// them.
     fn is_indifferent(&self, world: &World<'_, '_>, at: At) -> bool {
         let history = world.facts().history;
@@ -127,7 +127,7 @@ impl Order<'_, '_, '_> {
         self.is_ready(world, at)
     }
 
-    /// Whether others may go on because of the event.
+    /// Whether other threads may continue because of the event.
     fn wakes(&self, world: &World<'_, '_>, at: At) -> bool {
         let history = world.facts().history;
         match history.event(at).op {
@@ -194,7 +194,7 @@ impl Order<'_, '_, '_> {
         if early { needed.max() } else { needed.min() }
     }
 
-    /// An event of a thread that stands in the way: it holds a lock that a needed event waits for.
+    /// An event of a blocking thread: it holds a lock that a needed event waits for.
     fn unblock(&self, world: &World<'_, '_>) -> Option<At> {
         let count = self.closure.extent.len();
         let mut waiting: Vec<ThreadId> = (0..count)
@@ -268,7 +268,7 @@ impl Order<'_, '_, '_> {
         None
     }
 
-    /// What two runs must have in common to go on alike.
+    /// What two partial runs must have in common to have the same continuations.
     fn fingerprint(&self, world: &World<'_, '_>) -> Vec<u32> {
         let count = self.closure.extent.len();
         let mut print: Vec<u32> =

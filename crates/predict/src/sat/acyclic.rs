@@ -7,14 +7,14 @@
 //!
 //! Deviation: an edge may carry a literal, the reason why it is there. If an edge closes a cycle, the
 //! cycle with the fewest literals is searched (not just any) and becomes the conflict: short
-//! conflicts are what makes the solver learn.
+//! conflicts are what the solver learns from.
 
 use std::collections::VecDeque;
 
 use batsat::theory::TheoryArg;
 use batsat::{Lit, Theory, Var};
 
-/// Behind an edge that is always there.
+/// The literal of an edge that is always there.
 const FIXED: Lit = Lit::UNDEF;
 
 #[derive(Clone, Copy)]
@@ -96,7 +96,7 @@ impl Acyclic {
         self.mark
     }
 
-    /// Re-orders the nodes so that `from` stands before `to`; `false` if `to` reaches `from`.
+    /// Re-orders the nodes so that `from` comes before `to`; `false` if `to` reaches `from`.
     fn make_room(&mut self, from: u32, to: u32) -> bool {
         let (low, high) = (self.place[to as usize], self.place[from as usize]);
         if high < low {
@@ -134,7 +134,7 @@ impl Acyclic {
         true
     }
 
-    /// Gives the places of all these nodes to them anew: first those of `first`, then the others.
+    /// Reassigns the positions of all these nodes: first those of `first`, then the others.
     fn rearrange(&mut self, mut first: Vec<u32>, mut second: Vec<u32>) {
         let place = &mut self.place;
         first.sort_unstable_by_key(|&node| place[node as usize]);

@@ -1,10 +1,10 @@
 //! The question "is there a plan in this zone?" as a formula: solutions are plans, plans are
 //! solutions.
 //!
-//! For each node a variable says whether it is in the plan; for pairs of nodes whose order matters
-//! one says which comes first. A pair of critical sections that exclude each other: one ends before
-//! the other begins. A read: a write of what it wants comes before it, and no other write between
-//! them. Nodes that are not in the plan may stand anywhere; behind all others is always possible,
+//! For each node a variable encodes whether it is in the plan; for pairs of nodes whose order matters
+//! one encodes which comes first. A pair of critical sections that exclude each other: one ends before
+//! the other begins. A read: a write of its value comes before it, and no other write between
+//! them. Nodes that are not in the plan may be anywhere; after all others is always possible,
 //! so they never make a solution impossible.
 
 use rustc_hash::FxHashMap;
@@ -205,12 +205,12 @@ impl<'i, 'a> Encoding<'i, 'a> {
         }
     }
 
-    /// When a read must see what it wants. `None`: never.
+    /// When a read must return its recorded value. `None`: never.
     fn counts(&self, read: At) -> Option<Truth> {
         if !self.goal.events.contains(&read) || self.index.history.second_half(read).is_some() {
             return Some(self.is_in(read));
         }
-        // Some event of its thread behind it is in the plan; the next that has a node is asked.
+        // Some later event of its thread is in the plan; the next that has a node decides.
         let own = self.nodes.of(read)?;
         let thread = self.nodes.list[own as usize].thread;
         let next =

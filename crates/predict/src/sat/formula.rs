@@ -29,7 +29,7 @@ impl std::ops::Not for Truth {
     }
 }
 
-/// What the solver says.
+/// The answer of the solver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
     Yes,
@@ -74,7 +74,7 @@ impl std::fmt::Debug for Formula {
 }
 
 impl Formula {
-    /// About `nodes` nodes, whose numbers say in which order they happened in the history.
+    /// About `nodes` nodes, numbered in the order in which they happened in the history.
     pub(super) fn new(nodes: usize, budget: &Budget) -> Self {
         // Restarts are for hard problems; here nearly everything is decided in one descent.
         let (decisions, deadline) = (Cell::new(budget.decisions), budget.deadline);

@@ -4,7 +4,7 @@
 //! few of each thread are the nodes; what a plan asks of them is written down, and where it speaks of
 //! an event that is no node, something weaker: "before an event that is too old" becomes "before the
 //! first node of its thread", "after an event that may or may not be in the plan" becomes "after the
-//! last node of its thread", and what says nothing about nodes is left out. Every plan is a solution, so
+//! last node of its thread", and constraints that do not concern nodes are left out. Every plan is a solution, so
 //! without a solution there is no plan. A solution means nothing.
 
 use untorn_trace::{Op, ThreadId, VarId};
@@ -79,7 +79,7 @@ impl<'i, 'a> Refutation<'i, 'a> {
         self.index.history.event(at).thread
     }
 
-    /// The node to come before if an event is to be come before; `None` says nothing.
+    /// The node that stands in for an event as an upper bound; `None` if there is no constraint.
     fn at_or_behind(&self, at: At) -> Option<u32> {
         if self.is_old(at) {
             self.ends[self.thread_of(at).index()].map(|(first, _)| first)
@@ -88,7 +88,7 @@ impl<'i, 'a> Refutation<'i, 'a> {
         }
     }
 
-    /// The node to come after if an event is to be come after; `None` says nothing.
+    /// The node that stands in for an event as a lower bound; `None` if there is no constraint.
     fn at_or_ahead(&self, at: At) -> Option<u32> {
         if self.is_old(at) {
             None
@@ -166,7 +166,7 @@ impl<'i, 'a> Refutation<'i, 'a> {
         self.index.history.nth(at) < count.unwrap_or(0)
     }
 
-    /// Whether something of its thread behind an event is certain.
+    /// Whether some later event of the thread of an event is certain.
     fn goes_on(&self, at: At) -> bool {
         let nth = self.index.history.nth(at);
         nth + 1 < self.zone.limit[self.thread_of(at).index()]

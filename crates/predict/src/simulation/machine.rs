@@ -31,7 +31,7 @@ struct LastWrite {
     tainted: bool,
 }
 
-/// Steps behind a schedule to leave locks, before giving up.
+/// Maximal number of steps after a schedule to release locks.
 const BEYOND: u32 = 2_000;
 
 #[derive(Debug)]
@@ -88,8 +88,8 @@ impl<'f, 'h> Machine<'f, 'h> {
         self.clear_the_way(triple)
     }
 
-    /// T2 may hold a lock that T1 needs, others may hold one that either needs: they go on until they
-    /// leave it. Says whether k happens.
+    /// T2 may hold a lock that T1 needs, others may hold one that either needs: they continue until they
+    /// release it. Returns whether k happens.
     fn clear_the_way(&mut self, triple: Triple) -> bool {
         for _ in 0..BEYOND {
             let Some(at) = self.in_the_way(triple) else { return false };
@@ -142,7 +142,7 @@ impl<'f, 'h> Machine<'f, 'h> {
             .any(|&at| self.facts.thread(at) == thread && !self.world.has_happened(at));
     }
 
-    /// Lets the events of a stretch happen; says whether k has happened. Ends early if it cannot.
+    /// Executes the events of a segment; returns whether k has happened. Ends early if it cannot continue.
     fn stretch(&mut self, part: &Stretch, triple: Triple) -> bool {
         match part.who {
             ThreadSet::Only(thread) => {
@@ -167,7 +167,7 @@ impl<'f, 'h> Machine<'f, 'h> {
         }
     }
 
-    /// The schedule comes to an event; says whether k has happened by it.
+    /// The schedule reaches an event; returns whether k has happened by it.
     fn offer(&mut self, at: At, triple: Triple) -> bool {
         let thread = self.facts.thread(at);
         if self.states[thread.index()] == State::Stopped || self.world.has_happened(at) {

@@ -9,7 +9,7 @@
 //! If j came after k:
 //! 1. the trace up to enc(j) without T1 from enc(i) on; T1 from enc(i) up to h; T2 from enc(j) to j; T1 from
 //!    h to k: *T2 comes to its critical section, T1 stops where it holds least, T2 gets in between*.
-//! 2. the trace up to j without T1 from h on; T1 from h to k: *T1 stops, all other threads go on*.
+//! 2. the trace up to j without T1 from h on; T1 from h to k: *T1 stops, all other threads continue*.
 //! 3. T2 up to before j, others only as far as they were when T1 began; T1 up to before k; j; k: *T2
 //!    goes far ahead*.
 //!

@@ -141,7 +141,7 @@ fn check_pair(
         }
         let &[a, mut b, mut c, mut d] = &goal.events[..] else { return Err("four".to_owned()) };
         if history.event(d).thread != history.event(a).thread {
-            std::mem::swap(&mut c, &mut d); // the other block ends behind the pair
+            std::mem::swap(&mut c, &mut d); // the other block ends after the pair
         }
         if c < b {
             std::mem::swap(&mut b, &mut c);
@@ -155,7 +155,7 @@ fn check_pair(
     Ok(())
 }
 
-/// Candidates of two variables are what the definition says, for all objects at once and for two.
+/// Candidates of two variables match the definition, for all objects at once and for two.
 #[test]
 fn no_pair_is_missed_and_none_invented() {
     for (split, seeds) in [(8, 0..25_000), (2, 25_000..40_000)] {
@@ -273,7 +273,7 @@ fn pairs(steps: &[(u32, &str, u32)]) -> Vec<String> {
     found.pairs.iter().map(PairCandidate::letters).collect()
 }
 
-/// What nobody looked at because time was over is counted; nothing else changes.
+/// What was not analysed because time was over is counted; nothing else changes.
 #[test]
 fn what_comes_too_late_is_counted() {
     let steps = [

@@ -21,7 +21,7 @@ fn trace(steps: &[&str]) -> Vec<Event> {
     steps.iter().map(event).collect()
 }
 
-/// What all engines say, which is one and the same; plans are validated.
+/// The common answer of all engines; plans are validated.
 fn answer(events: &[Event], strength: Strength, goal: &[u32]) -> Option<Plan> {
     let rule = match strength {
         Strength::Lock | Strength::Filtered => PlanRule::Lock,
@@ -71,10 +71,10 @@ fn avfilter_table_1() {
         (&["1 w x 1", "1 w x 2", "2 w x 3"], [0, 2, 1], true),
         (&["2 r x 0", "1 w x 1", "1 w x 2"], [1, 0, 2], true),
         (&["2 w x 1", "1 w x 2", "1 w x 3"], [1, 0, 2], true),
-        // The paper's "missed" ones. What the last event of a thread reads binds nobody …
+        // The paper's "missed" ones. What the last event of a thread reads constrains nothing …
         (&["1 w x 1", "1 r x 1", "2 w x 2"], [0, 2, 1], true),
         (&["1 w x 1", "1 w x 2", "2 r x 2"], [0, 2, 1], true),
-        // … but T1 goes on after its first read, which T2's write must not feed any more.
+        // … but T1 continues after its first read, which T2's write must not feed any more.
         (&["2 w x 1", "1 r x 1", "1 r x 1"], [1, 0, 2], false),
         (&["2 w x 1", "1 w x 2", "1 r x 2"], [1, 0, 2], true),
         (&["2 w x 1", "1 r x 1", "1 w x 2"], [1, 0, 2], false),
@@ -95,7 +95,7 @@ fn avfilter_table_1() {
 }
 
 /// AVFilter, Figure 2, from Apache's queue: T2 touches the item only because of the index that T1 wrote
-/// behind it.
+/// after it.
 #[test]
 fn avfilter_apache_queue() {
     let steps = ["1 r i 0", "1 w i 7", "1 w n 1", "2 r n 1", "2 r n 1", "2 w i 9"];
@@ -104,7 +104,7 @@ fn avfilter_apache_queue() {
     assert!(answer(&events, Strength::Precise, &[0, 5, 1]).is_none());
 }
 
-/// AVFilter, Figure 6: T1 goes on only because of what T2 wrote first.
+/// AVFilter, Figure 6: T1 continues only because of what T2 wrote first.
 #[test]
 fn avfilter_local_dependency() {
     let events = trace(&["2 w x 1", "1 r x 1", "1 w x 2"]);

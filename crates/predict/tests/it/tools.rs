@@ -77,9 +77,9 @@ fn z3_agrees_on_smt_lib() {
     let answers: Vec<&str> = answers.lines().collect();
     assert_eq!(answers.len(), questions.len());
     for ((events, goal, kind, expected), answer) in questions.iter().zip(answers) {
-        let said = if *expected { "sat" } else { "unsat" };
+        let wanted = if *expected { "sat" } else { "unsat" };
         let trace = untorn_testkit::show(events);
-        assert_eq!(answer, said, "{:?} {goal:?}\n{trace}", STRENGTHS[*kind]);
+        assert_eq!(answer, wanted, "{:?} {goal:?}\n{trace}", STRENGTHS[*kind]);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a solver says that sees only a part of the history is still true.
+//! The answer of a solver that sees only a part of the history is still true.
 
 use crate::common::{STRENGTHS, compare, goals, history, indices, validate, zero};
 use untorn_predict::precise::Precise;
@@ -61,7 +61,7 @@ fn plans_of_long_histories_are_plans() {
     }
 }
 
-/// Candidates by the test above: a window ended between the halves of an update, and the plan went on with
+/// Candidates by the test above: a window ended between the halves of an update, and the plan continued with
 /// other threads from there.
 #[test]
 fn a_window_does_not_tear_an_update() {

@@ -27,7 +27,7 @@ async function copyCommand(text, button, note) {
 
 function why(story) {
   const certain = story.status === "confirmed";
-  const section = h("section", { class: "card section", "aria-labelledby": "why" }, h("h2", { id: "why" }, isDeadlock(story) ? "Why nobody can go on" : certain ? "Why this is not atomic" : "Why this would not be atomic"));
+  const section = h("section", { class: "card section", "aria-labelledby": "why" }, h("h2", { id: "why" }, isDeadlock(story) ? "Why no thread can continue" : certain ? "Why this is not atomic" : "Why this would not be atomic"));
   if (story.orders) {
     section.append(h("p", {}, "If the blocks were atomic, the run would look like one of these orders. Cells marked ≠ differ from what was observed; – depends on code that did not run that way."), ordersTable(story), h("p", { class: "verdict" }, story.orders.verdict));
   }

@@ -151,7 +151,7 @@ fn collection(class: &str) -> Option<Fix> {
     Some(Fix::new(title, text))
 }
 
-/// The one call that does what the two are meant to do.
+/// The single call that replaces the two.
 fn one_call(first: &str, last: &str) -> Option<Fix> {
     let fix = |title: &str, text: &str| Some(Fix::new(title, text));
     match (first, last) {
@@ -172,7 +172,7 @@ fn one_call(first: &str, last: &str) -> Option<Fix> {
         ),
         ("isEmpty" | "size" | "peek", "poll" | "remove" | "take" | "pop" | "element") => fix(
             "Call poll alone",
-            "It gives null if there is nothing, so nobody has to ask before.",
+            "It gives null if there is nothing, so no check is needed before.",
         ),
         ("contains", "add" | "addAll") => fix(
             "Use a set, or addIfAbsent",
@@ -180,7 +180,7 @@ fn one_call(first: &str, last: &str) -> Option<Fix> {
         ),
         ("get", "set" | "lazySet") => fix(
             "Use updateAndGet or compareAndSet",
-            "They store only if nobody else did meanwhile.",
+            "They store only if no other thread did meanwhile.",
         ),
         _ => None,
     }

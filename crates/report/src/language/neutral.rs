@@ -1,4 +1,4 @@
-//! What holds in every language: for traces whose front end is not known.
+//! Advice that holds in every language: for traces whose front end is not known.
 
 use super::{Language, Phrase, Problem};
 use crate::story::Fix;
@@ -91,7 +91,7 @@ pub(super) fn one_variable(problem: &Problem<'_>) -> Option<Fix> {
     }
 }
 
-/// Two variables behind one reference.
+/// Two variables in one referenced object.
 pub(super) fn one_write(x: &str, y: &str) -> Fix {
     Fix::new(
         "Or change both in one write",

@@ -1,7 +1,7 @@
-//! Calls that look meant to be one step: the story speaks of the calls, not of the accesses that they make.
+//! Compositions: the story shows the calls, not the accesses that they make.
 
 use super::fixes::Fix;
-use super::headline::said;
+use super::headline::as_sentence;
 use super::{Plot, Span};
 use crate::language::Problem;
 use crate::model::{CallMade, Composition};
@@ -30,7 +30,7 @@ fn gave(call: &CallMade) -> String {
     call.answer.as_ref().map_or_else(String::new, |answer| format!(", which gave {answer}"))
 }
 
-/// `containsKey`; with the class where the name alone says too little.
+/// `containsKey`; with the class where the name alone is too short.
 fn name(call: &CallMade) -> &str {
     let method = call.method();
     if method.len() < 4 { call.short_name() } else { method }
@@ -65,8 +65,8 @@ impl Calls<'_> {
 
     pub fn dek(&self, plot: &Plot<'_>) -> String {
         let effects = plot.finding.evidence.iter().flat_map(|evidence| &evidence.effects);
-        let mut text: Vec<String> = effects.take(2).map(|effect| said(effect)).collect();
-        text.extend(self.composition.surprise.as_deref().map(said));
+        let mut text: Vec<String> = effects.take(2).map(|effect| as_sentence(effect)).collect();
+        text.extend(self.composition.surprise.as_deref().map(as_sentence));
         text.push(
             "Each call is atomic by itself; the two look meant to be one step, and nothing makes them one."
                 .to_owned(),
@@ -74,7 +74,7 @@ impl Calls<'_> {
         text.join(" ")
     }
 
-    /// Why the calls are taken for one step, and what they said.
+    /// Why the calls look like one step, and their results.
     pub fn proof(&self) -> Vec<String> {
         let (first, last) = (name(self.first), name(self.last));
         let Composition { receiver, why, surprise, .. } = self.composition;
@@ -84,7 +84,7 @@ impl Calls<'_> {
             format!("{first} and {last}")
         };
         let mut out = vec![format!("{calls} on {receiver} look meant to be one step: {why}.")];
-        out.extend(surprise.as_deref().map(said));
+        out.extend(surprise.as_deref().map(as_sentence));
         out
     }
 

@@ -1,4 +1,4 @@
-//! Threads that wait for each other: which locks each holds and wants, and where. The locks take the
+//! Threads that wait for each other: which locks each holds and requests, and where. The locks take the
 //! place that shared memory has in other stories.
 
 use super::fixes::Fix;
@@ -40,7 +40,7 @@ pub fn story(finding: &Finding, check: Option<&CheckFacts>) -> Story {
         fault: Fault::Deadlock,
         status: Status::Confirmed,
         pattern: String::new(),
-        kind: if finding.transactions.is_empty() { "Nobody can go on" } else { "Deadlock" },
+        kind: if finding.transactions.is_empty() { "No thread can continue" } else { "Deadlock" },
         class: split_block(&block).0.to_owned(),
         labels: headline::labels(finding),
         headline: headline_of(&plot),
@@ -62,7 +62,7 @@ pub fn story(finding: &Finding, check: Option<&CheckFacts>) -> Story {
     }
 }
 
-/// The locks that threads of the cycle hold and want. The value of a lock is the thread that holds it.
+/// The locks that threads of the cycle hold and request. The value of a lock is the thread that holds it.
 fn variables(finding: &Finding) -> Vec<Variable> {
     let wanted: Vec<&String> =
         finding.edges.iter().map(|edge| &finding.operations[edge.from].target).collect();
@@ -83,7 +83,7 @@ fn name(plot: &Plot<'_>, lock: &str) -> String {
     ellipsis(known.map_or(lock, |variable| &variable.name), 40)
 }
 
-/// The methods in which the threads hold what the others want, each once.
+/// The methods in which the threads hold what the others request, each once.
 fn bare_blocks(finding: &Finding) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for block in finding.transactions.iter().filter_map(|own| own.blocks.first()) {
@@ -98,7 +98,7 @@ fn bare_blocks(finding: &Finding) -> Vec<String> {
     all
 }
 
-/// A thread of the cycle: how it got what the one before it wants, and what it wants itself.
+/// A thread of the cycle: how it acquired the lock that the one before it requests, and which lock it requests itself.
 struct Part<'a> {
     thread: &'a str,
     holds: &'a Operation,
@@ -126,9 +126,9 @@ fn headline_of(plot: &Plot<'_>) -> Vec<Span> {
     let count = plot.finding.transactions.len();
     match count {
         0 if plot.finding.waiting.is_empty() => {
-            vec![text("No thread can go on; what they wait for is not in the trace.")]
+            vec![text("No thread can continue; what they wait for is not in the trace.")]
         }
-        0 => vec![text("No thread can go on: what they wait for never comes.")],
+        0 => vec![text("No thread can continue: what they wait for never comes.")],
         2 => vec![
             lane(0),
             text(" and "),
@@ -159,7 +159,8 @@ pub fn at(operation: &Operation) -> String {
 
 fn dek(plot: &Plot<'_>) -> String {
     let effects = plot.finding.evidence.iter().flat_map(|evidence| &evidence.effects);
-    let mut out: Vec<String> = effects.take(1).map(|effect| headline::said(effect)).collect();
+    let mut out: Vec<String> =
+        effects.take(1).map(|effect| headline::as_sentence(effect)).collect();
     let parts = parts(plot);
     if let [a, b] = parts.as_slice() {
         out.push(format!(
@@ -172,7 +173,7 @@ fn dek(plot: &Plot<'_>) -> String {
             name(plot, &b.wants.target)
         ));
     } else if !parts.is_empty() {
-        out.push("Nobody gives back what he has before he gets what he wants.".to_owned());
+        out.push("Each thread keeps its lock until it gets the other one.".to_owned());
     }
     out.join(" ")
 }
@@ -214,7 +215,7 @@ pub fn sentence(plot: &Plot<'_>, operation: &Operation, is_key: bool) -> Option<
     };
     match operation.action {
         Action::Acquire if is_key => Some(format!("{who} takes {lock} and keeps it.")),
-        Action::Acquire => Some(format!("{who} takes {lock}; nobody here wants it.")),
+        Action::Acquire => Some(format!("{who} takes {lock}; no thread here requests it.")),
         Action::Request => Some(match owner() {
             Some(owner) => {
                 format!("{who} wants {lock}, too, but {owner} has it: {who} waits, for ever.")
@@ -268,9 +269,9 @@ fn proof(plot: &Plot<'_>) -> Vec<String> {
     let language = plot.finding.language();
     out.extend(waiting.map(|step| format!("{}{}.", waits(step, language), at(&step.operation))));
     if out.is_empty() {
-        out.push("Every thread was blocked, and nobody was left to wake one.".to_owned());
+        out.push("Every thread was blocked, and no thread was left to wake one.".to_owned());
         out.push(format!(
-            "{}, so nobody can say here who waits for whom. {}",
+            "{}, so the trace does not show which thread waits for which. {}",
             language.phrase(Phrase::UnrecordedLocks),
             where_stacks_are(plot.finding)
         ));
@@ -278,7 +279,7 @@ fn proof(plot: &Plot<'_>) -> Vec<String> {
     out
 }
 
-/// The recorder notes the stacks of all threads when none can go on.
+/// The recorder stores the stacks of all threads when none can continue.
 pub fn where_stacks_are(finding: &Finding) -> String {
     match &finding.evidence {
         Some(evidence) => format!("`untorn trace info {}` shows the stacks.", evidence.trace),
@@ -314,7 +315,7 @@ fn fixes(plot: &Plot<'_>) -> Vec<Fix> {
 
 /// Threads run different code: one of them has to turn its locks around.
 fn by_code(plot: &Plot<'_>, parts: &[Part<'_>]) -> Fix {
-    let told: Vec<String> = parts
+    let sentences: Vec<String> = parts
         .iter()
         .map(|part| {
             format!(
@@ -331,7 +332,7 @@ fn by_code(plot: &Plot<'_>, parts: &[Part<'_>]) -> Fix {
         format!(
             "Now {}. If everybody takes them in one order, whoever has the first gets the others, too, and no circle \
              can close. Which order does not matter.",
-            told.join("; ")
+            sentences.join("; ")
         ),
     )
 }

@@ -1,5 +1,5 @@
 //! What to do about it. Each hint follows from something in the finding: which locks were held, what
-//! kind of variable it is, which line declares the method. What does not apply is not said.
+//! kind of variable it is, which line declares the method. Advice that does not apply is left out.
 
 use serde::Serialize;
 use untorn_trace::tables::convention::{self, simple_class};
@@ -81,10 +81,10 @@ struct Scheme<'a> {
     torn: String,
     other: String,
     pattern: String,
-    /// Locks of the torn thread at its first and last access, and of the intruder.
+    /// Locks of the interrupted thread at its first and last access, and of the other thread.
     held: [Vec<String>; 3],
     known: bool,
-    /// A lock that both accesses of the torn thread hold, but not in between.
+    /// A lock that is held at both accesses of the interrupted thread, but not in between.
     apart: Option<String>,
     first_value: Option<&'a str>,
     full: &'a str,
@@ -101,7 +101,7 @@ impl<'a> Scheme<'a> {
             let step = steps.iter().find(|step| step.operation.at == op.at);
             step.map_or_else(Vec::new, |step| step.holds.clone())
         });
-        // The intruder held it, too, while the torn thread was away: so it was free.
+        // The other thread held it, too, in between: so it was free.
         let apart = held[0].iter().find(|lock| held[2].contains(lock) && held[1].contains(lock));
         let apart = apart.cloned();
         let owner = convention::owner(&first.target).unwrap_or("");
@@ -152,7 +152,7 @@ impl<'a> Scheme<'a> {
             return Fix::new(
                 format!("Make {} take {lock}, too", self.other),
                 format!(
-                    "{} holds {lock} at both accesses, but {} reaches {x} without it, so the lock keeps nobody out.",
+                    "{} holds {lock} at both accesses, but {} reaches {x} without it, so the lock does not help.",
                     self.torn, self.other
                 ),
             );

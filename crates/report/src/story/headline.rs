@@ -6,7 +6,7 @@ use crate::operation::{Action, Operation};
 use crate::phrasing;
 use crate::text::ellipsis;
 
-/// What this kind of tear is called.
+/// The name of this kind of violation.
 pub fn kind(plot: &Plot<'_>) -> &'static str {
     if composition::find(plot).is_some() {
         return composition::KIND;
@@ -41,7 +41,7 @@ pub fn labels(finding: &Finding) -> Vec<String> {
     finding.badges.iter().filter(own).cloned().collect()
 }
 
-/// Puts the names of threads into a text: `{0}` is the torn one.
+/// Puts the names of threads into a text: `{0}` is the interrupted one.
 pub fn spans(plot: &Plot<'_>, text: &[Part<'_>]) -> Vec<Span> {
     let span = |part: &Part<'_>| match part {
         Lane(index) => Span {
@@ -175,7 +175,7 @@ pub fn dek(plot: &Plot<'_>) -> String {
         return super::pair::dek(plot, &pair);
     }
     let effects = evidence.map_or(&[][..], |evidence| &evidence.effects);
-    let mut text: Vec<String> = effects.iter().take(2).map(|effect| said(effect)).collect();
+    let mut text: Vec<String> = effects.iter().take(2).map(|effect| as_sentence(effect)).collect();
     let serial = match (plot.pattern.as_str(), proved) {
         ("RWW", true) => {
             "Run one after the other, the second would have read what the first one wrote."
@@ -198,7 +198,7 @@ pub fn dek(plot: &Plot<'_>) -> String {
 }
 
 /// An effect as a sentence.
-pub fn said(effect: &str) -> String {
+pub fn as_sentence(effect: &str) -> String {
     if let Some(line) = effect.strip_prefix("printed ") {
         return format!("The program printed {line}.");
     }

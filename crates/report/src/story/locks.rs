@@ -12,10 +12,10 @@ pub fn names(finding: &Finding) -> Vec<(String, String)> {
             all.push(operation.target.clone());
         }
     }
-    let said: Vec<Option<String>> = all.iter().map(|lock| said(finding, lock)).collect();
-    let only = |name: &String| said.iter().flatten().filter(|other| *other == name).count() == 1;
+    let names: Vec<Option<String>> = all.iter().map(|lock| source_name(finding, lock)).collect();
+    let only = |name: &String| names.iter().flatten().filter(|other| *other == name).count() == 1;
     all.iter()
-        .zip(&said)
+        .zip(&names)
         .map(|(lock, name)| {
             let name = name.as_ref().filter(|name| only(name));
             (lock.clone(), name.unwrap_or(lock).clone())
@@ -23,8 +23,8 @@ pub fn names(finding: &Finding) -> Vec<(String, String)> {
         .collect()
 }
 
-/// What the source calls the lock, if every place says the same.
-fn said(finding: &Finding, lock: &str) -> Option<String> {
+/// The name of the lock in the source, if all sites agree.
+fn source_name(finding: &Finding, lock: &str) -> Option<String> {
     let own = |operation: &&Operation| {
         operation.target == lock && matches!(operation.action, Action::Acquire | Action::Request)
     };

@@ -1,7 +1,8 @@
 //! Two variables that belong together: one thread accesses both, another one gets in between. Each conflict alone is
 //! harmless; together they leave no serial order.
 //!
-//! The four accesses have roles. The torn block accesses the first variable before the other thread does, and the
+//! The four accesses have roles. The interrupted block accesses the first variable before the other thread does, and
+//! the
 //! second one after it. When the other thread accesses the second is not part of the pattern.
 
 use super::fixes::{Fix, with_declaration};
@@ -13,7 +14,7 @@ use crate::text::ellipsis;
 use untorn_trace::tables::convention::{self, simple_class};
 
 /// The accesses: torn first, other first, other second, torn second. The two in front share a variable, and so do the
-/// two behind.
+/// last two.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<'a> {
     pub at: [usize; 4],
@@ -79,7 +80,7 @@ impl Pair<'_> {
         write.value.is_some() && write.value == read.value
     }
 
-    /// Nobody else wrote in between: what was read after a write is what was written.
+    /// No other thread wrote in between: what was read after a write is what was written.
     fn is_direct(&self) -> bool {
         let ([a1, a2], [b1, b2]) = (self.torn, self.other);
         let fits = |before: &Operation, after: &Operation| {
@@ -273,7 +274,7 @@ impl Pair<'_> {
         vec![link(self.torn[0], self.other[0]), link(self.other[1], self.torn[1])]
     }
 
-    /// What is broken, for somebody who has never seen it.
+    /// What is broken, for readers who have never seen it.
     pub fn meaning(&self, plot: &Plot<'_>) -> String {
         let ([x, y], [a, b]) = (self.names(), self.threads());
         let method = ellipsis(plot.lanes.first().map_or("", |lane| &lane.block), 40);
@@ -346,7 +347,7 @@ impl Pair<'_> {
             return Fix::new(
                 format!("Make {b} take {lock}, too"),
                 format!(
-                    "{a} holds {lock} for both accesses, but {b} reaches {x} and {y} without it, so it keeps nobody out."
+                    "{a} holds {lock} for both accesses, but {b} reaches {x} and {y} without it, so the lock does not help."
                 ),
             );
         }
@@ -383,7 +384,7 @@ pub fn dek(plot: &Plot<'_>, pair: &Pair<'_>) -> String {
     let evidence = plot.finding.evidence.as_ref();
     let effects = evidence.map_or(&[][..], |evidence| &evidence.effects);
     let mut text: Vec<String> =
-        effects.iter().take(2).map(|effect| headline::said(effect)).collect();
+        effects.iter().take(2).map(|effect| headline::as_sentence(effect)).collect();
     text.push(pair.serial());
     text.join(" ")
 }

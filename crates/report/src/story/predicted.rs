@@ -1,5 +1,5 @@
 //! What did not happen: predictions that were not reached, and questions without an answer. They
-//! must never look like something that was seen.
+//! must never look like something that was observed.
 
 use super::rows::{Kind, Row, number, rips_of};
 use super::{
@@ -59,7 +59,7 @@ impl<'a> Guess<'a> {
         self.letters.len().clamp(3, 4)
     }
 
-    /// Which variable an access is of, where the prediction says so.
+    /// Which variable an access is of, where the prediction contains it.
     fn variable(&self, index: usize) -> Option<usize> {
         match self.count() {
             4 if self.lane(index) == 1 => None,
@@ -166,7 +166,7 @@ fn harder(command: &[String]) -> Card {
     }
 }
 
-/// A word as a shell takes it.
+/// A word quoted for a shell.
 pub fn shell(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

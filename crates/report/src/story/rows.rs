@@ -23,14 +23,14 @@ pub enum Kind {
     Write,
     /// A lock of a deadlock: got, and kept.
     Acquire,
-    /// The same: wanted, and never got.
+    /// The same: requested, and never acquired.
     Request,
     /// A lock, a fork, a call.
     Other,
     End,
     /// Events that are not shown.
     Gap,
-    /// Another thread goes on; the lane is that of the other thread.
+    /// Another thread continues; the lane is that of the other thread.
     Switch,
     Effect,
 }
@@ -68,7 +68,7 @@ pub struct Row {
     /// The open calls, the innermost last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<String>,
-    /// A write that was overwritten before anybody read it.
+    /// A write that was overwritten before any read.
     #[serde(skip_serializing_if = "is_false")]
     pub lost: bool,
 }
@@ -125,7 +125,7 @@ pub fn rows(plot: &Plot<'_>) -> Vec<Row> {
     for effect in plot.finding.evidence.iter().flat_map(|evidence| &evidence.effects).take(2) {
         let mut row = Row::new(Kind::Effect, 0);
         row.label = effect.clone();
-        row.text = super::headline::said(effect);
+        row.text = super::headline::as_sentence(effect);
         rows.push(row);
     }
     number(&mut rows);
@@ -236,7 +236,7 @@ fn row(plot: &Plot<'_>, steps: &[SceneStep], index: usize, lane: usize) -> Row {
     row
 }
 
-/// A value that the next access replaces was seen by nobody.
+/// A value that the next access replaces was never read.
 fn mark_lost(rows: &mut [Row]) {
     for index in 0..rows.len() {
         if rows[index].kind != Kind::Write {
@@ -307,7 +307,7 @@ pub fn drop_empty_lanes(lanes: &mut Vec<super::Lane>, rows: &mut [Row], needed: 
     *lanes = kept.iter().map(|&lane| lanes[lane].clone()).collect();
 }
 
-/// Where the block of the first transaction is torn.
+/// Where the block of the first transaction is interrupted.
 pub fn rips(plot: &Plot<'_>, rows: &[Row]) -> Vec<Rip> {
     if !plot.finding.transactions.first().is_some_and(|own| own.blamed) {
         return Vec::new();
@@ -324,7 +324,7 @@ pub(super) fn rips_of(rows: &[Row], variables: &[String]) -> Vec<Rip> {
         let &[before, after] = pair else { continue };
         let between = before + 1..after;
         let is_intruder = |row: &usize| rows[*row].key && rows[*row].lane != 0;
-        // Of several, the one that concerns what the torn thread has done so far.
+        // Of several, the one that concerns what the interrupted thread has done so far.
         let is_known = |row: &usize| {
             let of_same = |own: &&Row| own.node == Some(0) && own.variable == rows[*row].variable;
             is_intruder(row) && rows[..=before].iter().any(|own| of_same(&own))

@@ -55,7 +55,7 @@ fn is_torn(plot: &Plot<'_>, operation: &Operation) -> bool {
 
 fn leaves(plot: &Plot<'_>, steps: &[SceneStep], index: usize, who: &str, method: &str) -> String {
     let operation = &steps[index].operation;
-    // The last word on the variable is what stays behind.
+    // The last access of the variable determines its final value.
     let last = steps[..index]
         .iter()
         .rev()

@@ -3,7 +3,7 @@
 //! A block that reads what it read in the run also writes what it wrote. As soon as a read would
 //! have returned something else, the order is refuted, and what the block would have written then
 //! is not known; such cells stay open. Orders are played through only if the scene is complete and
-//! nobody else touched the variables: otherwise the answer could be wrong.
+//! no other thread accessed the variables: otherwise the answer could be wrong.
 
 use serde::Serialize;
 
@@ -153,7 +153,7 @@ impl Play<'_> {
     }
 }
 
-/// The transactions by name; single accesses of one thread are told apart by their variable.
+/// The transactions by name; single accesses of one thread are distinguished by their variable.
 fn parts(plot: &Plot<'_>, play: &Play<'_>) -> Vec<Node> {
     let part = |(node, own): (usize, &crate::Transaction)| {
         let mut accesses = play.accesses.iter().filter(|access| access.node == node);

@@ -67,7 +67,7 @@ fn lane_heads(out: &mut String, layout: &Layout) {
             layout.lanes_bottom - 8.0
         );
         let name = ellipsis(&plain(&lane.thread), layout.room.name);
-        // Colour is doubled by shape: the torn thread is a square, the others are circles.
+        // Colour is doubled by shape: the interrupted thread is a square, the others are circles.
         let glyph = if lane.torn { "■" } else { "●" };
         let _ = writeln!(
             out,
@@ -85,7 +85,7 @@ fn lane_heads(out: &mut String, layout: &Layout) {
     );
 }
 
-/// The whole text for those who point at a cut one.
+/// The whole text as a tooltip of a shortened one.
 fn tooltip(whole: &str, shown: &str) -> String {
     if whole == shown { String::new() } else { format!("<title>{}</title>", xml(whole)) }
 }
@@ -155,7 +155,7 @@ fn torn_box(out: &mut String, block: &BlockBox) {
     }
 }
 
-/// One piece; the flags say whether its upper and lower side is a rip.
+/// One piece; the flags: whether its upper and lower side is torn.
 fn piece(out: &mut String, block: &BlockBox, upper: (f64, bool), lower: (f64, bool)) {
     let BlockBox { left, right, .. } = *block;
     let ((top, ripped_above), (bottom, ripped_below)) = (upper, lower);

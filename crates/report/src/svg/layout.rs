@@ -69,7 +69,7 @@ pub struct Lane {
     pub pill_half: f64,
 }
 
-/// Where a block is drawn. `cuts` are the extents in which it is torn, from top to bottom.
+/// Where a block is drawn. `cuts` are the extents in which it is interrupted, from top to bottom.
 #[derive(Clone, Debug)]
 pub struct BlockBox {
     pub transaction: usize,
@@ -164,7 +164,7 @@ impl Layout {
         pill_half(operation, self.room)
     }
 
-    /// The position of each lane follows from the widest thing that stands in it.
+    /// The position of each lane follows from the widest thing in it.
     fn place_lanes(&mut self, finding: &Finding) {
         for lane in &mut self.lanes {
             measure(lane, finding, self.room);
@@ -243,7 +243,7 @@ impl Layout {
         self.lanes_bottom = top + 16.0;
     }
 
-    /// A block is torn between two of its rows if an intruding operation stands between them.
+    /// A block is interrupted between two of its rows if an operation of another thread is between them.
     fn find_tears(&mut self, finding: &Finding) {
         let Some(tear) = finding.tear() else { return };
         let place = |i| self.rows.iter().position(|row| row.item == Item::Operation(i));
@@ -345,7 +345,7 @@ fn pill_half(operation: &Operation, room: Room) -> f64 {
     (mono(width(&pill_text(operation, room)), 12.0) / 2.0 + 12.0).max(34.0).ceil()
 }
 
-/// The torn thread (or else the one that closed the cycle) stands left; the others follow in the
+/// The interrupted thread (or else the one that closed the cycle) is on the left; the others follow in the
 /// order in which they appear.
 fn threads(finding: &Finding) -> Vec<Lane> {
     let torn = finding.blamed().map(|blamed| blamed.thread.as_str());

@@ -19,7 +19,7 @@ struct Palette {
     ink2: &'static str,
     ink3: &'static str,
     line2: &'static str,
-    /// Stroke, fill, text on the stroke colour: the torn thread.
+    /// Stroke, fill, text on the stroke colour: the interrupted thread.
     a: [&'static str; 3],
     /// The others.
     b: [&'static str; 3],

@@ -1,4 +1,4 @@
-//! Calls that look meant to be one step, shown as calls; `--verbose` shows the accesses that they make.
+//! Compositions, shown as calls; `--verbose` shows the accesses that they make.
 
 use super::{FAINT, INTRUDER, Look, Row, TORN, interleaving as accesses, paragraph, source, table};
 use crate::model::{CallMade, Composition, Finding};

@@ -1,4 +1,5 @@
-//! For each thread: which lock it holds and where it took it, which lock it wants and where. The order in time says less.
+//! For each thread: which lock it holds and where it acquired it, which lock it requests and where. The order in time
+//! matters less.
 
 use super::{FAINT, INTRUDER, Look, Row, TORN, paragraph, source, table};
 use crate::model::Finding;

@@ -1,5 +1,5 @@
 //! The page in a real Chromium: filters, steps, keys, themes, sizes, a thousand findings, hostile
-//! names. Pictures are left in the target folder for whoever wants to look.
+//! names. Pictures are left in the target folder.
 
 mod chromium;
 
@@ -172,7 +172,7 @@ fn kinds(browser: &mut Browser) {
     }
 }
 
-/// Locks stand where memory is in other stories; who waits is said everywhere.
+/// Locks take the place of memory; which thread waits is shown everywhere.
 fn deadlocks(browser: &mut Browser) {
     let page = html::render(&pages::all_kinds());
     browser.open(&page, "#f=10");
@@ -185,7 +185,7 @@ fn deadlocks(browser: &mut Browser) {
     assert!(browser.text(".right .facts").contains("left for ever"));
     assert!(browser.text(".middle svg").contains("locks"));
     assert_eq!(browser.text("#graph"), "Who waits for whom");
-    assert_eq!(browser.text("#why"), "Why nobody can go on");
+    assert_eq!(browser.text("#why"), "Why no thread can continue");
     browser.key("2");
     assert_eq!(browser.text(".what"), "Bob takes right and keeps it.");
     assert_eq!(browser.text(".left .state"), "paused at 3");
@@ -272,7 +272,7 @@ fn a_thousand(browser: &mut Browser) {
         browser.text(".meta").contains("of 17 alike")
             || browser.text(".meta").contains("of 16 alike")
     );
-    // A page that nobody looks at is not painted.
+    // A hidden page is not painted.
     browser.ask("Page.bringToFront", json!({}));
     browser.until("performance.getEntriesByName('first-contentful-paint').length > 0");
     let paint = browser.get("performance.getEntriesByName('first-contentful-paint')[0].startTime");

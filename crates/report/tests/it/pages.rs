@@ -132,7 +132,7 @@ fn of(findings: Vec<Finding>) -> Report {
     report
 }
 
-/// One of each: patterns, cycles, three threads, nobody to blame, predictions, blind spots.
+/// One of each: patterns, cycles, three threads, no block to blame, predictions, uncovered code.
 pub fn all_kinds() -> Report {
     let mut report = of(vec![
         bank(),

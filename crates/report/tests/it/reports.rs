@@ -90,7 +90,7 @@ fn a_long_schedule_is_small() {
     assert!(page.len() <= 200_000, "{} bytes", page.len());
 }
 
-/// Reports from before there were deadlocks say nothing about the kind of a finding.
+/// Reports from before there were deadlocks do not contain the kind of a finding.
 #[test]
 fn old_reports_are_still_read() {
     let text = json::render(&pages::all_kinds());

@@ -131,7 +131,7 @@ pub fn three_threads() -> Finding {
         .finish()
 }
 
-/// A ring of `count` transactions; thread 0 is torn, others follow each other out of lane order.
+/// A ring of `count` transactions; thread 0 is interrupted, others follow each other out of lane order.
 pub fn ring(count: u64, threads: u64) -> Finding {
     let last = count * 10 + 5;
     let mut sketch = Sketch::default()

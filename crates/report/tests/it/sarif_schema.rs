@@ -1,6 +1,6 @@
 //! SARIF is valid by the published schema, as another validator reads it. Both come from `./dev setup` and
 //! live under `target` (`UNTORN_SARIF` and `UNTORN_SOLVERS` name other places). Without them this
-//! test fails: what nobody looked at is not valid.
+//! test fails: an unchecked file does not count as valid.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! A report is a file, and files may be damaged or made by an enemy. Whatever number stands in one, it is refused when it
+//! A report is a file, and files may be damaged or made by an enemy. Whatever number is in one, it is refused when it
 //! is read, or every renderer shows it without a panic.
 
 use serde_json::Value;

@@ -16,7 +16,7 @@ impl Clock {
         self.0.get(thread.index()).copied().unwrap_or(0)
     }
 
-    /// Counts one more transaction of the thread whose clock this is, and gives its number.
+    /// Counts one more transaction of the thread whose clock this is, and returns its number.
     pub(super) fn count(&mut self, thread: ThreadId) -> u32 {
         if self.0.len() <= thread.index() {
             self.0.resize(thread.index() + 1, 0);
@@ -26,7 +26,7 @@ impl Clock {
         *own
     }
 
-    /// Takes over all of `other`; says whether an open transaction is among what was new.
+    /// Takes over all of `other`; returns whether an open transaction is among what was new.
     pub(super) fn join(&mut self, other: &Self, now: &OpenNumbers) -> bool {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
@@ -178,7 +178,7 @@ impl Finished {
         if let Last::Finished(id) = *last {
             let mut named = Some(id);
             self.mark(&mut named);
-            *last = named.map_or(Last::Nobody, Last::Finished);
+            *last = named.map_or(Last::None, Last::Finished);
         }
     }
 

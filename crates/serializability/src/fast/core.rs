@@ -39,10 +39,10 @@ impl<const W: usize> Thread<W> {
 struct Clock {
     /// The current transaction, or the last one; number 0 before the first.
     now: Txn,
-    /// 1 outside of blocks, where every operation is a transaction of its own; otherwise 0.
+    /// 1 outside of blocks, where every operation is a transaction by itself; otherwise 0.
     step: u64,
     /// No open transaction reaches an earlier transaction of this thread. Invariant: at most the
-    /// least `first[thread][u]` over the thread's ancestors; behind all if there are none. Raised
+    /// least `first[thread][u]` over the thread's ancestors; after all transactions if there are none. Raised
     /// only when it has misled us.
     alive_from: Txn,
 }
@@ -116,7 +116,7 @@ impl<const W: usize, const F: u8> Core<W, F> {
         }
     }
 
-    /// Apart from [`Core::event`], which has fewer cases to tell apart without it.
+    /// Apart from [`Core::event`], which has fewer cases to distinguish without it.
     #[inline(never)]
     fn rare_event(&mut self, t: usize, event: &Event) -> Result<(), Stop> {
         match event.op {
@@ -269,7 +269,7 @@ impl<const W: usize, const F: u8> Core<W, F> {
     }
 
     /// The slow part of [`Core::edge`]: `fresh` are the columns that thread `t` may inherit as of
-    /// its transaction `now`; `mine` says that the open transaction of `t` reaches the source's
+    /// its transaction `now`; `mine`: the open transaction of `t` reaches the source's
     /// thread.
     fn learn(
         &mut self,
@@ -384,7 +384,7 @@ impl<const W: usize, const F: u8> Core<W, F> {
         self.clocks[t].alive_from = firsts.min().unwrap_or(Txn::behind(t));
     }
 
-    /// An edge into the next transaction of the child, which is told of it now.
+    /// An edge into the next transaction of the child, which gets it now.
     fn fork(&mut self, t: usize, child: ThreadId) -> Result<(), Stop> {
         if row_of(child) >= self.threads.len() {
             self.grow_threads(child)?;

@@ -2,7 +2,7 @@
 
 use untorn_trace::{LockId, Op, ThreadId, VarId};
 
-/// The row of a thread. Row 0 belongs to no thread and has no ancestors: it stands for "no thread"
+/// The row of a thread. Row 0 belongs to no thread and has no ancestors: it represents "no thread"
 /// without a branch.
 #[inline]
 pub(super) fn row_of(thread: ThreadId) -> usize {
@@ -26,7 +26,7 @@ impl Txn {
         Self((row as u64) << Self::NUMBER_BITS | number)
     }
 
-    /// Behind all transactions of a row.
+    /// After all transactions of a row.
     pub(super) fn behind(row: usize) -> Self {
         Self((row as u64 + 1) << Self::NUMBER_BITS)
     }

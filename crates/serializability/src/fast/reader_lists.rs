@@ -48,7 +48,7 @@ impl ReaderLists {
         }
     }
 
-    /// Makes room, if `list` would have to grow, by dropping what is dead behind the places.
+    /// Makes room, if `list` would have to grow, by dropping dead entries after the places.
     pub(super) fn prune(list: &mut Vec<Txn>, is_dead: impl Fn(Txn) -> bool) {
         if list.len() == list.capacity() {
             let mut at = 0;

@@ -99,7 +99,7 @@ impl SccFilter {
         node
     }
 
-    /// An operation that is a transaction of its own.
+    /// An operation that is a transaction by itself.
     fn outside(&mut self, thread: ThreadId, op: Op) {
         let node = self.begin(thread, Code::Outside(thread));
         self.operation(thread, node, op);
@@ -165,7 +165,7 @@ impl SccFilter {
                 self.groups.edge(reader, node, Some(cause));
             }
         } else if writer == Some(node) || touches.readers.contains(&node) {
-            return; // Nobody wrote since: the same edges as before.
+            return; // No write since then: the same edges as before.
         } else {
             if touches.readers.len() >= 4 && touches.readers.len().is_power_of_two() {
                 let mut readers = std::mem::take(&mut touches.readers);

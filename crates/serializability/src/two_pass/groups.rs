@@ -118,7 +118,7 @@ impl Groups {
         (self.nodes.len(), self.log.len())
     }
 
-    /// A new transaction, in a group of its own.
+    /// A new transaction, in a new group.
     pub(super) fn open(&mut self, code: Code) -> NodeId {
         let id = NodeId::new(self.nodes.len());
         self.nodes.push(Node {
@@ -181,7 +181,7 @@ impl Groups {
         }
     }
 
-    /// An edge was found. `from` may be over, `to` is open. Says whether `from` can still be in a
+    /// An edge was found. `from` may be over, `to` is open. Returns whether `from` can still be in a
     /// cycle.
     pub(super) fn edge(&mut self, from: NodeId, to: NodeId, cause: Option<Cause>) -> bool {
         if from == to {

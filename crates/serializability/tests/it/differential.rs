@@ -67,7 +67,7 @@ fn soak_rings_agree_with_the_oracle() {
     });
 }
 
-/// Gives every block instance a label of its own, so that none is reported as a repetition.
+/// Gives every block instance a unique label, so that none is reported as a repetition.
 fn label_each_block(events: &[Event]) -> Vec<Event> {
     let mut events = events.to_vec();
     for (i, event) in events.iter_mut().enumerate() {

@@ -37,7 +37,7 @@ impl Default for ProgramKnobs {
 
 impl ProgramKnobs {
     /// More branches, and more values that make no difference to them: what happens depends on what
-    /// is read far more often, and a filter that knows no program text cannot tell when it does not.
+    /// is read far more often, and a filter that knows no program text cannot know when it does not.
     pub fn branchy() -> Self {
         Self { values: 3, branches: [40, 80, 120, 160], ..Self::default() }
     }
@@ -88,7 +88,7 @@ impl Draft {
         }
     }
 
-    /// Writes one statement; gives how many it counts for.
+    /// Writes one statement; returns how many it counts for.
     fn statement(&mut self, rng: &mut Rng, left: u32) -> u32 {
         let nested = left > 1 && self.depth < 3;
         if nested && rng.chance(self.branches) {

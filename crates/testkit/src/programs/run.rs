@@ -65,7 +65,7 @@ fn operation(instr: Instr, value: u8) -> Op {
         Instr::Release { lock } => Op::release(lock),
         Instr::Begin => Op::begin(LabelId(0)),
         Instr::End => Op::End { label: LabelId(0) },
-        // Never executed as a step of its own.
+        // Never executed as a separate step.
         Instr::Unless { .. } | Instr::Jump { .. } => Op::Branch { count: 0 },
     }
 }

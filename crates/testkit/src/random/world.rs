@@ -20,7 +20,7 @@ struct Thread {
     joined: bool,
     /// The monitor it waits for, and how deep it held it.
     waits: Option<(LockId, u32)>,
-    /// The lock it asked for: it does nothing else before it has it.
+    /// The lock it asked for: it does nothing else before it acquires it.
     asks: Option<LockId>,
     blocks: Vec<LabelId>,
     calls: Vec<LabelId>,
@@ -56,7 +56,7 @@ impl Thread {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Lock {
-    /// Who holds it exclusively.
+    /// The thread that holds it exclusively.
     owner: Option<ThreadId>,
     /// Shared levels of all threads together.
     shared: u32,
@@ -75,7 +75,7 @@ impl World {
         self.reset(profile, rng);
         let most = profile.events as usize;
         let mut thread = ThreadId(0);
-        // A bound on attempts, so that a world in which everybody is stuck ends.
+        // A bound on attempts, so that generation ends if all threads block.
         for _ in 0..most * 4 + 16 {
             if self.events.len() >= most {
                 break;
@@ -132,7 +132,7 @@ impl ThreadStep<'_> {
         self.emit(if known { op.with_value(value) } else { op })
     }
 
-    /// Says whether something happened.
+    /// Returns whether something happened.
     fn take(&mut self) -> bool {
         let me = self.me();
         if me.joined || (me.unborn && !me.forked) {
@@ -225,7 +225,7 @@ impl ThreadStep<'_> {
         if self.rng.chance(self.profile.shared) {
             return self.take_lock(lock, Hold::Shared);
         }
-        // Who holds the reading side and asks for the writing side waits for ever.
+        // A thread that holds the read side and requests the write side waits for ever.
         let upgrade = self.me().levels(lock).1 > 0;
         if !upgrade && self.rng.chance(self.profile.requests) {
             self.me().asks = Some(lock);

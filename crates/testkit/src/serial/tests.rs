@@ -53,7 +53,7 @@ fn unknown_values_leave_it_open() {
     // T1 reads 0 before and after T0 wrote something: only 0 can have been written.
     let events = [begin(1), r(1, 0), write, r(1, 0), end(1)];
     assert_eq!(truth(&events), Truth::Atomic);
-    // T0 writes an unknown value and 0 again, in one block that T1's first read tears: T1 can run first.
+    // T0 writes an unknown value and 0 again, in one block that T1's first read interrupts: T1 can run first.
     let events = [begin(0), write, begin(1), at(1, Op::read(VarId(0))), end(1), w(0, 0), end(0)];
     assert_eq!(truth(&events), Truth::Open);
 }

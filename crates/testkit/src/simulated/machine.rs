@@ -30,16 +30,16 @@ struct Thread {
     at: usize,
     registers: Vec<i64>,
     open: Vec<Frame>,
-    /// It was asked about the event that it stands before, and may go on.
+    /// The scheduler allowed its next event.
     asked: bool,
-    /// It has requested the lock that it stands before.
+    /// It has requested the lock of its next instruction.
     requested: bool,
     /// It waits on a monitor, to come back at this depth.
     waits: Option<usize>,
     ended: bool,
 }
 
-/// What came of an instruction.
+/// The result of an instruction.
 enum Effect {
     /// So many events.
     Events(u64),
@@ -53,7 +53,7 @@ pub(super) struct Machine<'p> {
     points: Vec<PlanPoint>,
     announced: AnnouncedEvents,
     memory: Vec<i64>,
-    /// By lock: who holds it, and how often.
+    /// By lock: the owner, and how often.
     owners: HashMap<usize, (ThreadId, u32)>,
     threads: Vec<Thread>,
     started: HashMap<ScriptId, ThreadId>,
@@ -109,7 +109,7 @@ impl<'p> Machine<'p> {
                 Decision::Run(turn) => why = self.turn(turn.thread, turn.budget),
                 Decision::Deadlock(_) => exit = Some(ExitKind::Deadlock),
                 Decision::Finished => exit = Some(ExitKind::Exit(self.code)),
-                // Nobody is ever outside.
+                // No thread is ever outside.
                 Decision::Idle => self.scheduler.stop_waiting(),
             }
             if self.is_over {
@@ -227,10 +227,10 @@ impl<'p> Machine<'p> {
             return effect;
         }
         let own = &mut self.threads[thread.index()];
-        // A jump to the first instruction stands before it.
+        // A jump to the first instruction comes before it.
         own.at = own.at.wrapping_add(1);
         (own.asked, own.requested) = (false, false);
-        // An update is one step that nobody can come between.
+        // An update is atomic.
         Effect::Events((self.events.len() - events).min(1) as u64)
     }
 
@@ -297,7 +297,7 @@ impl<'p> Machine<'p> {
         None
     }
 
-    /// What concerns nobody else, and leaves no event but that a branch was taken.
+    /// Instructions that no other thread can observe, without events except for taken branches.
     fn compute(&mut self, thread: ThreadId, instr: &Instr) {
         let mut to = None;
         match instr {
@@ -323,7 +323,7 @@ impl<'p> Machine<'p> {
             _ => {}
         }
         if let Some(target) = to {
-            // The step that follows goes on to the next instruction.
+            // The step that follows moves to the next instruction.
             self.threads[thread.index()].at = target.wrapping_sub(1);
         }
     }
@@ -437,7 +437,7 @@ impl<'p> Machine<'p> {
         Effect::Events(1)
     }
 
-    /// Ends the thread as an exception does that nobody catches: everything open is left.
+    /// Ends the thread as an uncaught exception does: all open blocks are left.
     fn fail(&mut self, thread: ThreadId, text: &str) -> Effect {
         let text = self.text(thread, text);
         self.uncaught.push(text);
@@ -475,7 +475,7 @@ fn access(volatile: bool) -> Access {
 
 /// What a plan and a policy know of an instruction before it happens.
 fn access_of(instr: &Instr) -> Option<(AccessKind, SeenAccess)> {
-    /// Locks are told apart from variables.
+    /// Locks are distinguished from variables.
     const LOCKS: u32 = 1 << 16;
     Some(match instr {
         Instr::Read { var, .. } => {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! balance = 100              a variable and its first value
-//! queue = 0 contents         one that stands for what a collection holds; `sync`: the state of a latch
+//! queue = 0 contents         the content of a collection; `sync`: the state of a latch
 //! entry Worker.run           a method where a thread begins
 //! library List.add           a method of a library; so are all places in it
 //! thread main                the first thread; others start by `fork`
@@ -141,7 +141,7 @@ impl FromStr for Program {
 #[derive(Default)]
 struct Parser {
     program: Program,
-    /// The script at hand; none before the first `thread`.
+    /// The current script; none before the first `thread`.
     script: Option<ScriptId>,
     /// By script and name: where jumps lead.
     targets: HashMap<(ScriptId, String), usize>,

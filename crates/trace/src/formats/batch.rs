@@ -9,12 +9,12 @@ use crate::source::{BATCH, TraceError};
 /// event is stored without asking whether there is room.
 pub(super) struct Batch<'a> {
     events: &'a mut Vec<Event>,
-    /// Events before this are meant.
+    /// Index of the first event that does not belong to the batch.
     filled: usize,
 }
 
 impl<'a> Batch<'a> {
-    /// Calls `advance` until the batch is full or it says `false`, which means the end. An error is
+    /// Calls `advance` until the batch is full or it returns `false`, which means the end. An error is
     /// kept in `failed` and given when the events before it have been handed out, and ever after.
     pub(super) fn fill(
         events: &'a mut Vec<Event>,
@@ -42,7 +42,7 @@ impl<'a> Batch<'a> {
         self.filled == self.events.len()
     }
 
-    /// Where the next events go; say [`Batch::filled`] afterwards.
+    /// The room for the next events; call [`Batch::filled`] afterwards.
     pub(super) fn room(&mut self) -> &mut [Event] {
         &mut self.events[self.filled..]
     }

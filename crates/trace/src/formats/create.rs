@@ -39,7 +39,7 @@ impl Output {
 /// How a trace is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CreateOptions {
-    /// The format; what the file's extension says if not given.
+    /// The format; by default that of the file's extension.
     pub format: Option<Format>,
     /// For `.utr` only.
     pub compression: utr::Compression,
@@ -89,7 +89,7 @@ struct Temporary(Option<PathBuf>);
 impl Drop for Temporary {
     fn drop(&mut self) {
         if let Some(path) = &self.0 {
-            // Nobody can be told; what remains has a name that says what it is.
+            // An error cannot be returned here; the name of the remaining file shows what it is.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -149,7 +149,7 @@ impl Write for Target {
     }
 }
 
-/// A target behind its compression.
+/// A target with its compression.
 enum Stream {
     Plain(Target),
     Gzip(GzEncoder<Target>),
@@ -198,7 +198,7 @@ impl Write for Shared {
     }
 }
 
-/// A sink whose errors say which file they are about, and which closes that file.
+/// A sink whose errors name the file, and which closes that file.
 struct NamedSink {
     sink: Box<dyn Sink>,
     stream: Rc<RefCell<Option<Stream>>>,

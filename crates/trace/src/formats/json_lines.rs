@@ -1,8 +1,9 @@
-//! JSON lines: the easy way in and out. One object a line, everything an event can say, specified
+//! JSON lines: the easy way in and out. One object a line, all data of an event, specified
 //! in `docs/jsonl.md`.
 //!
-//! **Version rule.** A header line, if there is one, says `"untorn": 2`. A reader takes that and
-//! version 1, which has fewer fields, and refuses other versions, fields and operations it does not know: what it passed over might change the meaning.
+//! **Version rule.** A header line, if there is one, contains `"untorn": 2`. A reader takes that and
+//! version 1, which has fewer fields, and refuses other versions, fields and operations it does not know: what it
+//! passed over might change the meaning.
 
 mod facts;
 mod value;
@@ -66,7 +67,7 @@ impl Reader {
         }
     }
 
-    /// Takes a step towards the end of the input; says `false` when it is there.
+    /// Takes a step towards the end of the input; returns `false` at the end.
     fn advance(&mut self, batch: &mut Batch<'_>) -> Result<bool, TraceError> {
         let (bytes, last) = self.window.rest();
         let newline = bytes.iter().take(LONGEST_LINE + 1).position(|&byte| byte == b'\n');
@@ -100,7 +101,7 @@ impl Reader {
         Ok(true)
     }
 
-    /// Refuses a line that is too long, or passes over what is at hand of it.
+    /// Refuses a line that is too long, or skips the available part of it.
     fn long_line(&mut self) -> Result<bool, TraceError> {
         if !self.in_long_line {
             self.lines += 1;
@@ -152,7 +153,7 @@ fn read_line(line: &[u8], tables: &mut Tables) -> Result<Option<Event>, String> 
     Ok(Line::new(fields, tables)?.apply(tables))
 }
 
-/// What serde says, with the column in front and without the list of all fields there are.
+/// The message of serde, with the column in front and without the list of all fields.
 fn in_words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let end = text.rfind(" at line ").unwrap_or(text.len());
@@ -311,7 +312,7 @@ fn set_target(op: &mut Op, name: Option<&str>, tables: &mut Tables) {
         | Op::Input { source: label, .. } => {
             *label = name.map_or(LabelId::NONE, |name| tables.labels.intern(name));
         }
-        // Their numbers stand in the line itself.
+        // Their numbers are in the line itself.
         Op::Branch { .. } | Op::Allocate { .. } | Op::Deallocate { .. } => {}
     }
 }
@@ -421,7 +422,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// A field that nobody took.
+    /// A field that was not used.
     fn left(&self) -> Option<&'static str> {
         let fields = [
             ("meta", self.meta.is_some()),

@@ -44,7 +44,7 @@ impl Format {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// What the extension of a file says, `.gz` and `.zst` aside.
+    /// The format by the extension of a file, without `.gz` and `.zst`.
     pub fn from_path(path: &Path) -> Option<Self> {
         let extension = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
         let mut found = extension(path)?;

@@ -45,10 +45,10 @@ pub struct OpenOptions {
     pub strictness: Strictness,
 }
 
-/// Opens a trace. Errors, now and later, say in which file.
+/// Opens a trace. Errors, now and later, name the file.
 ///
-/// The format is the one asked for, or else what the content says (`.utr` has a magic number), the
-/// file's extension says, or the content suggests: JSON lines start with `{`, and what looks like
+/// The format is the one asked for, or else determined by the content (`.utr` has a magic number), by the
+/// file's extension, or guessed from the content: JSON lines start with `{`, and what looks like
 /// nothing else is RAPID's text. Content compressed with gzip or zstd is known by its magic number
 /// and decompressed on the way.
 ///
@@ -58,7 +58,7 @@ pub fn open(input: &Input, options: &OpenOptions) -> Result<Box<dyn Source + Sen
     open_known(input, options).map(|(_, source)| source)
 }
 
-/// As [`open`], and says which format it is.
+/// As [`open`], and returns the format as well.
 pub fn open_known(
     input: &Input,
     options: &OpenOptions,
@@ -99,7 +99,7 @@ fn guess(head: &[u8], name: &Path) -> Format {
     Format::from_path(name).unwrap_or(suggested)
 }
 
-/// The bytes of a trace, all at hand or still to come.
+/// The bytes of a trace, in memory or still to be read.
 enum Content {
     Whole(memmap2::Mmap),
     /// `head` was read from the stream to see what it is.
@@ -115,7 +115,7 @@ impl Content {
 
     fn of_file(file: File) -> io::Result<Self> {
         let facts = file.metadata()?;
-        // An empty file cannot be mapped, and one in /proc only says that it is empty.
+        // An empty file cannot be mapped, and one in /proc only claims to be empty.
         if facts.is_file()
             && facts.len() > 0
             && let Ok(bytes) = map::map(&file)
@@ -186,7 +186,7 @@ impl Content {
     }
 }
 
-/// A source whose errors say which file they are about.
+/// A source whose errors name the file.
 struct Named {
     source: Box<dyn Source + Send>,
     path: PathBuf,

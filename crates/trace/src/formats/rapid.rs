@@ -10,9 +10,9 @@
 //! A name is any non-empty text without `|`, `)` and control characters, a location any non-empty
 //! text without `|` and control characters other than the tab. Lines end with LF or CRLF, the last
 //! one may go without. The format has no version and no end marker: a file cut at the end of a
-//! line cannot be told from a whole one.
+//! line cannot be distinguished from a whole one.
 //!
-//! Values are unknown, accesses plain and locks exclusive: STD says nothing else.
+//! Values are unknown, accesses plain and locks exclusive: STD contains nothing else.
 
 mod fast;
 mod keys;
@@ -91,7 +91,7 @@ impl Reader {
         }
     }
 
-    /// Takes a step towards the end of the input; says `false` when it is there.
+    /// Takes a step towards the end of the input; returns `false` at the end.
     fn advance(&mut self, batch: &mut Batch<'_>) -> Result<bool, TraceError> {
         let (bytes, last) = self.window.rest();
         if bytes.len() < size_of::<Block>() && !last {

@@ -12,7 +12,7 @@
 //! no names, so threads become `T<i>`, variables `V<i>`, locks `L<i>` and locations their number.
 //! The target of a begin or end means nothing.
 //!
-//! A file with fewer events than its header says is cut, and good so far. The format has no version.
+//! A file with fewer events than its header claims is cut, and valid up to there. The format has no version.
 
 use std::io::Read;
 
@@ -42,7 +42,7 @@ pub struct Reader {
     failed: Option<TraceError>,
 }
 
-/// What the header says. Nothing is allocated on its word.
+/// The numbers in the header. Nothing is allocated because of them.
 #[derive(Clone, Copy, Debug)]
 struct Counts {
     threads: u64,
@@ -74,7 +74,7 @@ impl Reader {
         }
     }
 
-    /// Takes a step towards the end of the input; says `false` when it is there.
+    /// Takes a step towards the end of the input; returns `false` at the end.
     fn advance(&mut self, batch: &mut Batch<'_>) -> Result<bool, TraceError> {
         let (bytes, last) = self.window.rest();
         if bytes.len() < HEADER.max(RECORD) && !last {
@@ -151,7 +151,7 @@ impl Reader {
         }
     }
 
-    /// Refuses or passes over what stands behind the events read so far.
+    /// Refuses or skips what follows the events read so far.
     fn fault(&mut self, reason: String) -> Result<(), TraceError> {
         let error = TraceError::Byte { offset: HEADER as u64 + RECORD as u64 * self.read, reason };
         if self.strictness == Strictness::Strict {

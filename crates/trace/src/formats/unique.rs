@@ -19,7 +19,7 @@ impl<Id: From<u32> + Into<u32> + Copy> UniqueNames<Id> {
     }
 
     /// Decides on the names added to `table` since the last call. A name that is taken gets `~2`,
-    /// `~3` and so on behind it, whichever is free.
+    /// `~3` and so on appended, whichever is free.
     pub(crate) fn follow(&mut self, table: &NameTable<Id>) {
         for index in self.written.len()..table.len() {
             let name = table.get((index as u32).into()).unwrap_or_default();

@@ -39,7 +39,7 @@ impl Window {
         Self { backing, start: 0, cut: None }
     }
 
-    /// The bytes not yet consumed that are at hand, and whether no others follow them.
+    /// The bytes not yet consumed that are in memory, and whether no others follow them.
     #[inline]
     pub(crate) fn rest(&self) -> (&[u8], bool) {
         match &self.backing {
@@ -68,8 +68,8 @@ impl Window {
         self.cut.as_deref()
     }
 
-    /// Brings in more of the stream behind the unconsumed bytes; at the end changes nothing but
-    /// what [`Window::rest`] says of it.
+    /// Reads more of the stream after the unconsumed bytes; at the end changes nothing but
+    /// what [`Window::rest`] returns.
     pub(crate) fn more(&mut self) -> io::Result<()> {
         let Backing::Stream { stream, buffer, filled, ended } = &mut self.backing else {
             return Ok(());
@@ -89,7 +89,7 @@ impl Window {
                 Ok(0) => *ended = true,
                 Ok(count) => *filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // Decompressors say so when their input ends in the middle.
+                // Decompressors return this error when their input ends in the middle.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                     *ended = true;
                     self.cut = Some("the compressed data ends before its end marker".to_owned());

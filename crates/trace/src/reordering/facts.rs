@@ -122,7 +122,7 @@ impl<'a> ReorderingFacts<'a> {
         }
     }
 
-    /// A notification wakes who has waited longest.
+    /// A notification wakes the thread that has waited longest.
     fn find_causes(&mut self) {
         let mut waiting: HashMap<LockId, VecDeque<(ThreadId, usize)>> = HashMap::new();
         let mut woken: HashMap<ThreadId, (usize, usize)> = HashMap::new();

@@ -19,7 +19,7 @@ pub(super) struct Machine {
     fields: u32,
     holds: bool,
     threads: Vec<Runner>,
-    /// Which locks are held. Exclusively: what every format can say.
+    /// Which locks are held. Exclusively, because every format supports that.
     taken: [bool; OBJECTS as usize],
     current: u32,
     rng: Rng,
@@ -87,7 +87,7 @@ impl Machine {
         self.threads[thread.index()].depth > 0
     }
 
-    /// Makes one event. Somebody can always run: locks are taken in ascending order.
+    /// Makes one event. Some thread can always run: locks are acquired in ascending order.
     #[inline]
     pub(super) fn step(&mut self, out: &mut Vec<Event>) {
         let count = self.threads.len() as u32;

@@ -2,8 +2,8 @@
 //! ones before it wrote.
 //!
 //! Transactions are numbered as they begin; number k runs on thread k mod T, writes slot
-//! k mod 4T once, before anybody reads it there, and later reads only slots of the T numbers before
-//! its own. When k writes its slot again for k + 4T, everybody who read it is long over. So each
+//! k mod 4T once, before any transaction reads it there, and later reads only slots of the T numbers before
+//! its own. When k writes its slot again for k + 4T, every transaction that read it has ended long ago. So each
 //! conflict leads from a smaller to a larger number, and there is no cycle.
 
 use crate::{Event, LabelId, Op, SiteId, Tables, ThreadId, VarId};
@@ -56,7 +56,7 @@ impl Pipe {
         self.next > u64::from(thread.0)
     }
 
-    /// One transaction ends, its thread's next one begins, and some of the open ones go on.
+    /// One transaction ends, its thread's next one begins, and some of the open ones continue.
     pub(super) fn step(&mut self, out: &mut Vec<Event>) {
         let number = self.next;
         let thread = self.thread(number);

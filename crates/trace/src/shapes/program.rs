@@ -24,7 +24,7 @@ pub(super) enum Field {
 pub(super) enum VarChoice {
     /// A field of an object, touched only under the object's lock.
     Guarded(Slot, Field),
-    /// Written by nobody who runs: configuration, constants.
+    /// Never written while threads run: configuration, constants.
     Common(Field),
     Local(Field),
 }
@@ -59,7 +59,7 @@ pub(super) struct Program {
     pub holder: Vec<Step>,
 }
 
-/// What the blocks of a shape look like. Shares are of 256.
+/// Parameters of the blocks of a shape. Shares are of 256.
 struct Style {
     methods: u32,
     /// Accesses in a row under one lock, before loops.

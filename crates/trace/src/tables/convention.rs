@@ -1,8 +1,8 @@
 //! How names are usually formed: `Account#1.balance`, `Grid#2.rows[14]`.
 //!
-//! Front ends say what a variable is by [`VarFacts`](super::VarFacts) and what a label is about by
+//! Front ends describe a variable by [`VarFacts`](super::VarFacts) and what a label is about by
 //! [`LabelFacts`](super::LabelFacts). Imported traces and reports have nothing but names; this is the one place
-//! that takes names apart, and only where there are no facts. A test sees to it that nobody else does.
+//! that takes names apart, and only where there are no facts. A test checks that no other code does.
 
 /// The name without the number of the object and without the index of an array: `Account.balance`.
 pub fn member(name: &str) -> String {
@@ -21,12 +21,12 @@ pub fn member(name: &str) -> String {
     out
 }
 
-/// What stands before the last dot: `Account#1` of `Account#1.balance`.
+/// The part before the last dot: `Account#1` of `Account#1.balance`.
 pub fn owner(name: &str) -> Option<&str> {
     name.rsplit_once('.').map(|(owner, _)| owner)
 }
 
-/// What stands behind the last dot: `balance` of `Account#1.balance`; all of a name without one.
+/// The part after the last dot: `balance` of `Account#1.balance`; all of a name without one.
 pub fn short(name: &str) -> &str {
     match name.rsplit_once('.') {
         Some((_, field)) if !field.is_empty() => field,

@@ -7,7 +7,7 @@ use crate::ids::{MemberId, ObjectId, SymbolId};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum VarRole {
-    /// The trace does not say, as in imported ones.
+    /// Not known, as in imported traces.
     #[default]
     Unknown = 0,
     /// A field of an object.
@@ -16,7 +16,7 @@ pub enum VarRole {
     Static = 2,
     /// An element of an array.
     Element = 3,
-    /// All that a collection holds. Its values are versions: they say that something changed.
+    /// The content of a collection. Its values are versions: they only show that something changed.
     Contents = 4,
     /// What a map holds for one key. Its values are versions, too.
     KeyedContents = 5,
@@ -55,7 +55,7 @@ impl VarRole {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }
 
-    /// Whether it stands for what a collection holds.
+    /// Whether it is the content of a collection.
     pub const fn is_collection(self) -> bool {
         matches!(self, Self::Contents | Self::KeyedContents)
     }
@@ -136,6 +136,6 @@ pub struct LabelFacts {
     pub method: SymbolId,
     /// A method of a library.
     pub is_library: bool,
-    /// Where a thread or a task begins: nobody means all of it to be one step.
+    /// Where a thread or a task begins: the whole of it is never meant to be atomic.
     pub is_entry: bool,
 }

@@ -1,8 +1,8 @@
-//! Facts are types of this crate. No layer above takes a name apart to learn one.
+//! Facts are types of this crate. No layer above parses a name to get one.
 
 use std::path::{Path, PathBuf};
 
-/// What such code looks like, each with a way to tell it from harmless text.
+/// What such code looks like, each with a way to distinguish it from harmless text.
 const SUSPICIOUS: [&str; 12] = [
     "starts_with(\"java",
     "starts_with(\"jdk",

@@ -1,4 +1,4 @@
-//! JSON lines: everything an event can say comes back to the bit; everything else is refused in
+//! JSON lines: all data of an event are preserved to the bit; everything else is refused in
 //! words.
 
 use crate::common::anything::random_trace;

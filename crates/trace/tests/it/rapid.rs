@@ -1,4 +1,4 @@
-//! STD text: the fast path reads what the grammar says and nothing else, wherever the input is cut
+//! STD text: the fast path accepts exactly the grammar, wherever the input is cut
 //! into pieces; what is written is what was read.
 
 use crate::common::{Outcome, Pieces, drain, mutate};
@@ -46,7 +46,7 @@ fn target(op: &Op) -> VarId {
     }
 }
 
-/// What the grammar says of each line.
+/// The result of the grammar for each line.
 fn expected(text: &[u8]) -> Vec<Result<String, String>> {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     let lines = text.split(|&byte| byte == b'\n');
@@ -122,7 +122,7 @@ fn assert_lines(found: &[String], expected: &[String]) {
     assert_eq!(found.len(), expected.len());
 }
 
-/// A mutated line can look as if it and its neighbours were one: once, the line behind it was lost.
+/// A mutated line can look as if it and its neighbours were one: once, the line after it was lost.
 #[test]
 fn a_line_that_seems_to_reach_into_the_next_loses_nothing() {
     for bad in ["T1", "T1|x", "T1|r(x", "", "|", "T1|begin", "T1|r(x)", "(", "T1()|"] {

@@ -9,7 +9,7 @@ use untorn_trace::{
     TraceError, Value, ValueKind, VarFacts, VarId,
 };
 
-/// A random trace with everything that tables can say.
+/// A random trace with everything that tables can contain.
 fn random_trace(knobs: Knobs, seed: u64) -> Trace {
     let mut rng = Rng::new(seed ^ 0x5eed);
     let mut events = TraceGen::new(knobs).generate(seed).to_vec();

@@ -17,7 +17,7 @@ use super::args::CheckerName;
 pub struct Running {
     name: CheckerName,
     checker: Box<dyn Checker>,
-    /// Says where a cycle could be; the checker is chosen when it has seen the whole trace.
+    /// Finds where a cycle could be; the checker is chosen when it has seen the whole trace.
     first: Option<SccFilter>,
     /// It has seen enough.
     done: bool,

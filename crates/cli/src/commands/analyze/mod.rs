@@ -1,4 +1,4 @@
-//! `untorn analyze`: which checkers read the trace, in how many passes, and what comes of it.
+//! `untorn analyze`: which checkers read the trace, in how many passes, and the result.
 
 pub mod args;
 mod checkers;
@@ -25,7 +25,7 @@ use config::{Analyze, Plan};
 use untorn_findings::cycle;
 use untorn_serializability::context::{Context, Gatherer};
 
-/// A trace that was checked, with what the report does not tell.
+/// A trace that was checked, with what the report does not contain.
 pub struct Analysis {
     pub report: TraceReport,
     /// Time for all readings, and the events seen in all of them.
@@ -131,7 +131,7 @@ impl<'a> Session<'a> {
     }
 
     /// The fast verdict first; Velodrome reads the trace once more if there is a violation, or more
-    /// open blocks than the fast checker can tell apart.
+    /// open blocks than the fast checker can distinguish.
     fn explain(&mut self) -> Result<Checked> {
         let mut fast = self.check(&[CheckerName::Fast])?;
         if fast.outcomes.iter().all(|(_, outcome)| outcome.verdict == CLEAN) {
@@ -254,7 +254,7 @@ fn violations(outcomes: &[(CheckerName, Outcome)]) -> &[Violation] {
     explained.map_or(&[], |(_, outcome)| &outcome.violations)
 }
 
-/// Exact checkers must say the same; if not, at least one of them is wrong, and nobody should trust
+/// Exact checkers must agree; if not, at least one of them is wrong, and one should not trust
 /// a verdict.
 fn agree(outcomes: &[(CheckerName, Outcome)]) -> Result<()> {
     let exact: Vec<_> = outcomes

@@ -53,7 +53,7 @@ fn hidden(all: usize, noun: &str, console: &mut Console) -> Result<()> {
     }
 }
 
-/// The verdict in one line. Not a word of praise: a clean trace says nothing of other runs.
+/// The verdict in one line. Without praise: a clean trace means nothing for other runs.
 fn headline(report: &TraceReport) -> String {
     let has = |kind| report.notes.iter().any(|note| note.kind == kind);
     let alarms = match report.alarms.len() as u64 {

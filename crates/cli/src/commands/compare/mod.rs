@@ -32,7 +32,7 @@ fn concern(key: &Key) -> Concern {
     (origin == Origin::Declared, block.to_owned(), field.to_owned())
 }
 
-/// What came of one method.
+/// The result of one method.
 struct Row {
     name: StrategyName,
     found: BTreeSet<Concern>,

@@ -1,4 +1,4 @@
-//! `untorn compose`: reads class files, looks for calls that look meant to be one step, lists them.
+//! `untorn compose`: reads class files, searches for calls that look like one step, lists them.
 
 pub mod args;
 pub mod config;

@@ -120,7 +120,7 @@ impl CompositionList<'_> {
         console.say(&format!("  {sets}\n"))
     }
 
-    /// What was not looked at must not go unsaid.
+    /// What was not analysed must be reported.
     fn show_limits(&self, console: &mut Console) -> Result<()> {
         let (facts, skipped) = (&self.report.statistics, &self.report.skipped);
         if facts.reflective + facts.wide > 0 {

@@ -104,8 +104,8 @@ impl Answer<'_> {
         let text = paint(&format!("{name}: {}", self.headline()), BOLD, &look);
         console.say(&format!("{text}\n  {}\n", self.facts()))?;
         match &self.found.verdict {
-            Verdict::Undecided(doubt) => {
-                let text = plain(&phrasing::doubt(doubt, self.tables()));
+            Verdict::Undecided(why) => {
+                let text = plain(&phrasing::undecided(why, self.tables()));
                 paragraph(&text, &mut console)?;
             }
             Verdict::Atomic(order) if look.verbose => {
@@ -262,9 +262,9 @@ impl Answer<'_> {
                     "operations": self.operations(reason),
                 }),
             ),
-            Verdict::Undecided(doubt) => (
+            Verdict::Undecided(why) => (
                 "undecided",
-                json!({ "kind": doubt.kind(), "sentence": phrasing::doubt(doubt, tables) }),
+                json!({ "kind": why.kind(), "sentence": phrasing::undecided(why, tables) }),
             ),
         };
         let window = self.window.map(|window| json!({ "from": window.from.0, "to": window.to.0 }));
@@ -300,7 +300,7 @@ fn stage(stage: Stage) -> Option<&'static str> {
         Stage::Probing => Some("probing"),
         Stage::Exact => Some("search"),
         Stage::Printed => Some("the printed conditions"),
-        Stage::Nobody => None,
+        Stage::Undecided => None,
     }
 }
 

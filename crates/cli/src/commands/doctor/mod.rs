@@ -1,4 +1,4 @@
-//! `untorn doctor`: runs a program once and tells what of it can be seen, and what cannot.
+//! `untorn doctor`: runs a program once and reports what of it can be recorded, and what cannot.
 
 pub mod args;
 pub mod config;
@@ -86,7 +86,7 @@ fn tell(start: &Start<'_>, meta: &LastMeta, done: &Run) -> String {
     out
 }
 
-/// The release of Java, as its installation says.
+/// The release of Java, from its installation.
 fn version(java: &str) -> String {
     let program = find_program(java).unwrap_or_else(|| Path::new(java).to_owned());
     match release_of(&program) {

@@ -31,7 +31,7 @@ pub struct Setting<'a, 'h> {
     pub knowledge: &'a Knowledge,
 }
 
-/// What became of a candidate.
+/// The result for a candidate.
 pub enum Decided {
     Feasible {
         goal: Goal,
@@ -173,7 +173,7 @@ impl<'a, 'h> Decider<'a, 'h> {
     }
 }
 
-/// Asks one after the other until one says yes. The last is the most permissive, so its no, and its
+/// Asks one after the other until one answers yes. The last is the most permissive, so its no, and its
 /// doubt, is that of all.
 fn ask(deciders: &mut [Decider<'_, '_>], method: Method, subject: &Subject) -> Decided {
     let mut last = Decided::Undecided;
@@ -256,7 +256,7 @@ pub fn checked_plans(
         let plan = draft.plan(history);
         let steps: Vec<EventIdx> = plan.steps.iter().map(|&at| at.into()).collect();
         let wanted: Vec<EventIdx> = goal.events.iter().map(|&at| at.into()).collect();
-        // What happened after the last event of the plan has no say in it.
+        // What happened after the last event of the plan does not matter.
         let end = plan.steps.iter().map(|at| at.index() + 1).max().unwrap_or(0);
         let events = &history.events()[..end];
         check_plan(events, &initial, &wanted, &steps, sure.rule()).map_err(|fault| {

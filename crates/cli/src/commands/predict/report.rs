@@ -11,7 +11,7 @@ use super::config::Certainty;
 use super::decide::Decided;
 use super::subject::Subject;
 
-/// What became of the candidates.
+/// The results for the candidates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     pub candidates: u64,
@@ -53,7 +53,7 @@ impl Counts {
     }
 }
 
-/// What became of all.
+/// The results for all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
     /// Of one variable, or of the user's pattern.

@@ -69,7 +69,7 @@ pub fn show(
     Ok(())
 }
 
-/// Limits of what was looked at go to standard error, where a pipe does not hide them.
+/// Limits of the analysis go to standard error, where a pipe does not hide them.
 fn notes(reading: &Reading, config: &Predict, console: &Console) {
     let name = config.input.name();
     if let Some(cut) = &reading.notes().cut {
@@ -84,7 +84,7 @@ fn notes(reading: &Reading, config: &Predict, console: &Console) {
     }
 }
 
-/// What became of the candidates: of those of two variables only if there are any.
+/// The results for the candidates: of those of two variables only if there are any.
 fn summary(tally: &Tally, config: &Predict) -> Vec<String> {
     let what = match config.patterns {
         Patterns::Torn(_) => "candidate",

@@ -117,7 +117,7 @@ pub fn of_patterns(
         let Matches { goals, is_complete, .. } = pattern.goals(history, tables, MATCHES);
         all &= is_complete;
         for goal in goals {
-            // Without places, threads are what tells instances apart.
+            // Without sites, instances are distinguished by threads.
             let place = |&at: &At| match history.event(at).site {
                 SiteId::NONE => (SiteId::NONE, history.event(at).thread),
                 site => (site, ThreadId(0)),

@@ -39,7 +39,7 @@ impl Record {
         let marks = marks(args.policy, args.marks.as_deref())?;
         let plan = args.plan.as_deref().map(read_plan).transpose()?;
         let control = match (plan, marks) {
-            // While a plan is followed, nobody asks the policy.
+            // While a plan is followed, the policy is not asked.
             (Some(plan), _) => RunControl::Plan { plan, policy },
             (None, Some(marks)) => RunControl::Marks { policy, marks },
             (None, None) => RunControl::Policy(policy),

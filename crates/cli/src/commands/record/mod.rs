@@ -16,7 +16,7 @@ use untorn_trace::{Followed, RunMeta, RunSetup};
 
 use crate::console;
 use crate::exit::{Failure, Result};
-use crate::run::{self, Ended, Run};
+use crate::run::{self, Run, RunEnd};
 use config::Record;
 use untorn_frontend::Surroundings;
 
@@ -33,7 +33,7 @@ pub fn run(record: &Record) -> Result<u8> {
     Ok(run::exit_code(done.ended))
 }
 
-/// Says before the program is started that its trace cannot be written. What is there stays until then.
+/// Reports before the program is started that its trace cannot be written. An existing file stays until then.
 fn check_writable(path: &Path) -> Result<()> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     if let Some(directory) = directory.filter(|directory| !directory.is_dir()) {
@@ -45,7 +45,7 @@ fn check_writable(path: &Path) -> Result<()> {
     match opened {
         Ok(_) => {
             if is_new {
-                // Nothing was recorded yet; if nothing ever is, nothing is left behind.
+                // Nothing was recorded yet; if nothing ever is, no file remains.
                 let _ = std::fs::remove_file(path);
             }
             Ok(())
@@ -55,7 +55,7 @@ fn check_writable(path: &Path) -> Result<()> {
     }
 }
 
-/// What the agent is told; all of it that a replay needs is kept in the trace.
+/// The configuration of the agent; what a replay needs of it is stored in the trace.
 pub fn agent_config(record: &Record, surroundings: &Surroundings, launch: &Launch) -> Config {
     let own = JvmSetup { scope: record.scope.clone(), selector: record.program.which.clone() };
     let meta = RunMeta {
@@ -93,7 +93,7 @@ pub fn config_of_trace(meta: &RunMeta, trace: &Path, launch: &Launch) -> (Config
     let config = Config {
         trace: trace.to_owned(),
         progress: launch.progress_file(),
-        // What the agent found out is found out anew.
+        // What the agent determined is determined again.
         meta: RunMeta { summary: None, ..meta.clone() },
         spec,
         scope: own.scope,
@@ -106,7 +106,7 @@ pub fn config_of_trace(meta: &RunMeta, trace: &Path, launch: &Launch) -> (Config
     (config, own.selector)
 }
 
-/// What a person wants to know after the run.
+/// The summary of the run.
 fn summary(trace: &Path, done: &Run) -> String {
     let mut out = String::new();
     let meta = match crate::reading::last_meta(trace) {
@@ -189,7 +189,7 @@ fn warnings(out: &mut String, meta: &crate::reading::LastMeta, done: &Run) {
     for note in &done.notes {
         let _ = writeln!(out, "  {}", note.replace('\n', "\n  "));
     }
-    if done.ended == Ended::Deadlock && done.notes.is_empty() {
+    if done.ended == RunEnd::Deadlock && done.notes.is_empty() {
         let _ = writeln!(out, "  deadlock");
     }
 }

@@ -26,7 +26,7 @@ pub fn compare(old: &Input, new: &Input) -> Result<Compared> {
         }
         let means_other = |event: Event| words(&event, a.tables()) != words(&event, b.tables());
         if x != y || x.is_some_and(|event| known.is_new(&event) && means_other(event)) {
-            // A trace that was cut short says nothing of what came after.
+            // A trace that was cut does not contain what came after.
             if x.is_none() && a.notes().cut.is_some() {
                 return Ok(Compared::Same(at));
             }

@@ -1,4 +1,4 @@
-//! `untorn replay`: repeats a recorded run, event by event, and says where it differs.
+//! `untorn replay`: repeats a recorded run, event by event, and reports where it differs.
 
 pub mod args;
 mod compare;

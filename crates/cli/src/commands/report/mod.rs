@@ -1,4 +1,4 @@
-//! `untorn report`: shows what a report says in any of its forms.
+//! `untorn report`: shows a report in any of its formats.
 
 pub mod args;
 pub mod config;
@@ -20,7 +20,7 @@ use crate::jdk_sources;
 use crate::reports;
 use config::ShowReport;
 
-/// How long an opener may take to say that it cannot.
+/// How long an opener may take to report a failure.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub fn run(config: &ShowReport) -> Result<Exit> {

@@ -26,7 +26,7 @@ pub fn run(task: &TraceTask) -> Result<Exit> {
     }
 }
 
-/// Says what was lost on the way in.
+/// Reports what was lost while reading.
 fn warn_of_losses(input: &Input, source: &dyn Source, console: &Console) {
     let notes = source.notes();
     if let Some(cut) = &notes.cut {

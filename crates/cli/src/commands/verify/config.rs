@@ -17,7 +17,7 @@ pub struct Verify {
     /// Which violation of the report; may be missing if there is only one.
     pub number: Option<u32>,
     pub program: ProgramChoice,
-    /// But for what the report says.
+    /// Except for what the report contains.
     pub options: Options,
     pub out: PathBuf,
     pub color: Color,
@@ -28,7 +28,7 @@ pub struct Verify {
 #[derive(Debug)]
 pub enum ProgramChoice {
     Named(Program),
-    /// That of the report; another one of its JVMs may be meant.
+    /// That of the report; another one of its JVMs may be selected.
     OfReport(JvmSelector),
 }
 

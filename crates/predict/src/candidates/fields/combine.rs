@@ -10,7 +10,7 @@ use crate::facts::Facts;
 use crate::goal::Goal;
 use crate::history::{At, Origin};
 
-/// Instances of the torn block, and of the other one, that are tried with each other.
+/// Instances of the interrupted block, and of the other one, that are tried with each other.
 const LOCALS: usize = 8;
 
 type Key = ([ProgramPoint; 4], [bool; 4], bool, Origin);
@@ -161,7 +161,7 @@ impl Combiner<'_, '_> {
             || self.facts.is_ordered(pair.second, between.second)
     }
 
-    /// The other block ends behind the pair: x of the one, y of the other, then the rest.
+    /// The other block ends after the pair: x of the one, y of the other, then the rest.
     fn crossing(&self, goal: &Goal) -> Option<Goal> {
         let &[a, b, c, d] = &goal.events[..] else { return None };
         let crossed = self.facts.is_guarded(b, d, c) || self.facts.is_ordered(c, d);

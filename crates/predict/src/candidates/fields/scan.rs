@@ -15,7 +15,7 @@ use crate::history::{At, BlockId, Origin};
 /// Variables of one object that a thread has accessed most recently: the first of a pair is one of these.
 pub const WINDOW: usize = 8;
 
-/// Which accesses of the other thread a pair tells something new about.
+/// The accesses of the other thread for which a pair adds something new.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum OtherAccesses {
     Reads,
@@ -42,7 +42,7 @@ pub(super) struct Kind {
     pub(super) writes: [bool; 2],
     pub(super) foreign: [OtherAccesses; 2],
     pub(super) origin: Origin,
-    /// No lock around both, or a declared block: it can be torn. Else it may only come between.
+    /// No lock around both, or a declared block: it can be interrupted. Else it can only be the interrupting block.
     pub(super) is_torn: bool,
 }
 
@@ -193,7 +193,7 @@ impl Scan<'_, '_> {
     }
 }
 
-/// What an access behind `first` tells something new about; `own` are the last accesses of its
+/// For what an access after `first` adds something new; `own` are the last accesses of its
 /// variable before it.
 fn second(own: Option<RecentAccess>, first: At, writes: bool) -> Option<OtherAccesses> {
     let is_between = |at: At| at > first;

@@ -29,7 +29,7 @@ pub fn validate(events: &[Event], goal: &Goal, plan: &Plan, rule: PlanRule) -> R
         .map_err(|fault| format!("{rule:?}: no plan for {goal:?}: {fault:?} in {plan:?}"))
 }
 
-/// Mostly torn blocks (two events of one thread, one of another between them), now and then any
+/// Mostly interrupted blocks (two events of one thread, one of another between them), now and then any
 /// events in any order.
 pub fn goals(history: &History, rng: &mut Rng, count: u32) -> Vec<Goal> {
     let events = history.len() as u32;

@@ -76,7 +76,7 @@ impl Browser {
         browser
     }
 
-    /// Sends a command and waits for its answer; what the page says meanwhile is kept.
+    /// Sends a command and waits for its answer; messages of the page meanwhile are kept.
     pub fn ask(&mut self, method: &str, params: Value) -> Value {
         self.next += 1;
         let mut message = json!({ "id": self.next, "method": method, "params": params });
@@ -110,7 +110,7 @@ impl Browser {
     pub fn open(&mut self, page: &str, hash: &str) {
         let path = self.folder.join("page.html");
         std::fs::write(&path, page).expect("writable");
-        // Another address each time, or only the part behind # changes and nothing is loaded.
+        // Another address each time, or only the part after # changes and nothing is loaded.
         self.ask("Page.navigate", json!({ "url": "about:blank" }));
         self.ask("Page.navigate", json!({ "url": format!("file://{}{hash}", path.display()) }));
         self.until("document.readyState === 'complete' && document.querySelector('h1') !== null");
@@ -141,7 +141,7 @@ impl Browser {
             .unwrap_or(0)
     }
 
-    /// Asks again and again, as a person looks again; the browser itself waits in between.
+    /// Polls a condition; the browser itself waits in between.
     pub fn until(&mut self, condition: &str) {
         let expression = format!(
             "new Promise(done => {{ const begin = Date.now(); const look = () => {{ let is = false; \
@@ -186,7 +186,7 @@ impl Browser {
         self.ask("Emulation.setEmulatedMedia", json!({ "media": media, "features": features }));
     }
 
-    /// Keeps a picture for whoever wants to look.
+    /// Keeps a picture.
     pub fn picture(&mut self, name: &str, whole: bool) {
         let shot = self.ask(
             "Page.captureScreenshot",
@@ -199,7 +199,7 @@ impl Browser {
 }
 
 impl Browser {
-    /// Prints the page and gives the number of sheets.
+    /// Prints the page and returns the number of sheets.
     pub fn print(&mut self, name: &str) -> usize {
         let printed = self.ask("Page.printToPDF", json!({ "printBackground": true }));
         let bytes = base64(printed["data"].as_str().unwrap_or_default());

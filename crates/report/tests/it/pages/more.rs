@@ -106,7 +106,7 @@ fn source(file: &str, text: &str) -> Excerpt {
     }
 }
 
-/// Two locks in opposite orders, and somebody who waits for the end.
+/// Two locks in opposite orders, and a thread that waits for their end.
 pub fn deadlock() -> Finding {
     let names = ["Alice", "Bob"];
     let step = |at_: u64, node: usize, action: Action, lock: &str, line: u32| {
@@ -164,7 +164,7 @@ pub fn philosophers(count: usize) -> Finding {
     finding
 }
 
-/// Nobody notifies any more.
+/// No thread is left to notify.
 pub fn stuck() -> Finding {
     let mut waiting = at(bare(40, "consumer", None, Action::Wait, "Queue#2"), "Queue.java:19");
     waiting.stack = vec!["Queue.take".into()];
@@ -270,7 +270,7 @@ pub fn write_skew() -> Finding {
     of_two("RWRW", "Ward.leave", variables, steps, "printed \"nobody is on call\"")
 }
 
-/// A block that is torn once, in the middle of `count` accesses of its variable by two threads.
+/// A block that is interrupted once, in the middle of `count` accesses of its variable by two threads.
 pub fn long(count: u64) -> Finding {
     let mut finding = super::bank();
     let Some(scene) = &mut finding.scene else { return finding };

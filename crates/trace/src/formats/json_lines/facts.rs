@@ -1,4 +1,4 @@
-//! The fields that say what things are: places, and facts of variables, labels and blocks.
+//! The fields for facts: sites, and facts of variables, labels and blocks.
 
 use std::borrow::Cow;
 
@@ -47,7 +47,7 @@ impl SiteParts<'_> {
         match self {
             Self::Text(text) => tables.sites.intern_loc(text),
             Self::Parts(parts) => {
-                // Only a place that came before can be meant.
+                // Only an earlier site can be referred to.
                 let known = |site: &SiteId| site.index() < tables.sites.len();
                 let inlined_into = parts.inlined_into.map(SiteId).filter(known);
                 let site = parts.site(inlined_into);
@@ -77,7 +77,7 @@ impl PlaceParts<'_> {
     }
 }
 
-/// A site as text if that says everything, else as an object.
+/// A site as text if that is complete, else as an object.
 pub(super) fn place(site: &Site<'_>) -> Json {
     let text = site.to_string();
     let mut read_back = SiteTable::default();
@@ -124,7 +124,7 @@ pub(super) fn place(site: &Site<'_>) -> Json {
     Json::Object(parts)
 }
 
-/// What a definition says of a label.
+/// The facts in the definition of a label.
 pub(super) struct LabelParts<'a> {
     class: Cow<'a, str>,
     method: Cow<'a, str>,
@@ -208,7 +208,7 @@ fn owner_of(text: &str) -> Option<ObjectId> {
 }
 
 impl<'a> Fields<'a> {
-    /// What a definition says of a variable; what it does not say stays as it was.
+    /// The facts in the definition of a variable; missing ones stay unchanged.
     pub(super) fn variable(
         &mut self,
         name: Cow<'a, str>,

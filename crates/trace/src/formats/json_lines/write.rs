@@ -17,7 +17,7 @@ use super::facts::{place, put_label, put_variable};
 use super::{VERSION, value};
 
 /// Writes JSON lines. Nothing is lost but one thing, counted in [`Sink::lossy`]: of names that occur
-/// more than once in a table, all but the first get `~2`, `~3` and so on behind them.
+/// more than once in a table, all but the first get `~2`, `~3` and so on appended.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,

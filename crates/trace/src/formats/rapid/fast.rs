@@ -20,13 +20,13 @@ use crate::formats::batch::set_target;
 use super::keys::{Key, KeyTable, Kind};
 use super::line::Line;
 
-/// Bytes of text looked at in one go.
+/// Bytes of text processed at once.
 pub(super) const BLOCK: usize = 2048;
 
-/// A power of two that is larger than any place in a block, or just behind it.
+/// A power of two that is larger than any place in a block, or just after it.
 const PLACES: usize = 2 * BLOCK;
 
-/// A block, and as many bytes behind it as make every load below provably safe: the compiler then
+/// A block, and as many bytes after it as make every load below provably safe: the compiler then
 /// leaves out its checks.
 pub(super) type Block = [u8; PLACES + 512];
 
@@ -61,12 +61,12 @@ impl Marks {
     #[inline(always)]
     fn from(&self, place: usize) -> u64 {
         let place = place % PLACES;
-        let word = self.bits[place / 8..].first_chunk().expect("zeros behind the bits");
+        let word = self.bits[place / 8..].first_chunk().expect("zeros after the bits");
         u64::from_le_bytes(*word) >> (place % 8)
     }
 }
 
-/// Everything before the target of a line, who does what, under the key of its text.
+/// Everything before the target of a line (thread and operation), under the key of its text.
 #[derive(Clone, Copy, Debug)]
 struct Head<K> {
     key: u128,
@@ -84,7 +84,7 @@ pub(super) struct Known<K> {
     heads: Vec<Head<K>>,
     /// From the key of a head to its place in `heads`.
     head_places: KeyTable<u128>,
-    /// Copies of the heads, each where its hash says; the later of two with one place has none.
+    /// Copies of the heads, each at the place of its hash; the later of two with one place has none.
     near_heads: Box<[Head<K>; NEAR_HEADS]>,
     /// From the name of a target or the text of a location to its id.
     names: KeyTable<K>,
@@ -259,7 +259,7 @@ impl<K: Key> Splits<K> {
         (count, lines[..count].last().map(|line| usize::from(line.end)))
     }
 
-    /// Passes over the line that was not resolved, which in truth ends at `end`. Says `false` if
+    /// Skips the line that was not resolved, which really ends at `end`. Returns `false` if
     /// there is no other, or if this took something else for a line.
     pub(super) fn skip(&mut self, end: usize) -> bool {
         let line = self.lines[..self.filled].get(self.next);
@@ -269,11 +269,11 @@ impl<K: Key> Splits<K> {
 }
 
 impl<K: Key> Known<K> {
-    /// The event of a line some of whose texts are not where a glance finds them, or unknown.
+    /// The event of a line some of whose texts are not in the first bucket, or unknown.
     #[cold]
     fn look_up(&self, block: &Block, line: &Split<K>) -> Option<Event> {
         let head = self.heads[self.head_places.find(line.head)? as usize];
-        // A line without a target has its closing before its opening, so to say.
+        // A line without a target has its closing parenthesis before its opening one in this representation.
         let text = |from: u16, to: u16| block.get(usize::from(from)..usize::from(to));
         let name = text(line.target_at, line.close).unwrap_or_default();
         let target = self.name(line.target | head.kind, name, head.target_kind)?;
@@ -284,14 +284,14 @@ impl<K: Key> Known<K> {
     }
 }
 
-/// Takes the line at `start` apart and gives where it ends, if it looks like an event.
+/// Splits the line at `start` and returns its end, if it looks like an event.
 ///
 /// The separators of `T1|r(x)|7` are `|()|` and a newline, those of `T1|begin|7` are `||` and a
 /// newline. Only those that matter are looked at: a head that is known has the right ones.
 #[inline(always)]
 fn split<K: Key>(block: &Block, marks: &Marks, start: usize, line: &mut Split<K>) -> Option<usize> {
     let start = start % PLACES;
-    let load = |place: usize| block[place..].first_chunk().expect("room behind the block");
+    let load = |place: usize| block[place..].first_chunk().expect("room after the block");
     let without_first = |marks: u64| marks & marks.wrapping_sub(1);
     let place = |marks: u64| start + marks.trailing_zeros() as usize;
 

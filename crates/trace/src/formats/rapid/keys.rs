@@ -24,7 +24,7 @@ pub(super) enum Kind {
     Head = 7,
 }
 
-/// How many bytes are at hand where a key is made, whatever the length of the name.
+/// How many bytes can be read where a key is made, whatever the length of the name.
 pub(super) const LOADED: usize = 16;
 
 /// Lengths that can be asked for: more than the distance of two separators, a power of two.
@@ -148,7 +148,7 @@ impl<K: Key> KeyTable<K> {
     }
 
     /// The id of a key, and whether it was found at first sight, which is nearly always so if it
-    /// is there at all. Nothing branches here: a caller looks once at what several calls say.
+    /// is there at all. Nothing branches here: a caller checks the results of several calls at once.
     #[inline(always)]
     pub(super) fn glance(&self, key: K) -> (u32, bool) {
         let bucket = &self.buckets[self.place(key) & (self.buckets.len() - 1)];
@@ -174,12 +174,12 @@ impl<K: Key> KeyTable<K> {
         }
     }
 
-    /// Remembers the id of a name; says `false` if it is too long or known already.
+    /// Remembers the id of a name; returns `false` if it is too long or known already.
     pub(super) fn learn(&mut self, name: &[u8], kind: Kind, id: u32) -> bool {
         K::of(name, kind).is_some_and(|key| self.insert(key, id))
     }
 
-    /// Adds a key; says `false` if it is there already.
+    /// Adds a key; returns `false` if it is there already.
     pub(super) fn insert(&mut self, key: K, id: u32) -> bool {
         if self.find(key).is_some() {
             return false;

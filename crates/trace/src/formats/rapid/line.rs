@@ -1,7 +1,7 @@
 //! One line of STD text, byte by byte: the grammar, and the words for what breaks it.
 //!
 //! The fast path of the reader takes only lines whose every name it has seen here before, so this
-//! is the one place that says what is well-formed.
+//! is the one place that defines what is well-formed.
 
 /// A well-formed line, its names still text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,7 +11,7 @@ pub struct Line<'a> {
     pub loc: &'a str,
 }
 
-/// What a line says its thread did.
+/// The operation in a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LineOp<'a> {
     Read(&'a str),
@@ -54,7 +54,7 @@ impl<'a> Line<'a> {
 }
 
 impl<'a> LineOp<'a> {
-    /// The word that says what is done.
+    /// The word for the operation.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Read(_) => "r",

@@ -22,12 +22,12 @@ const NO_SITE: &str = "0";
 ///   its method and class.
 /// - In a name `|`, `(`, `)` and control characters become `_` and the character's number in hex
 ///   (`a|b` is written `a_7cb`), an empty name becomes `_`. A name that is thereby taken, or was a
-///   duplicate from the start, gets `~2`, `~3` and so on behind it.
-/// - A label with parentheses in it is written directly behind `begin` or `end`, where they are
+///   duplicate from the start, gets `~2`, `~3` and so on appended.
+/// - A label with parentheses in it is written directly after `begin` or `end`, where they are
 ///   allowed.
 /// - A site that is not known is written `0`.
 ///
-/// [`Sink::lossy`] tells how often. What a file read by [`super::Reader`] can say is written as it
+/// [`Sink::lossy`] counts them. The content of a file read by [`super::Reader`] is written as it
 /// was, byte for byte, if its labels stand in parentheses unless they contain some, no other name
 /// contains `(`, and its lines end with LF.
 #[derive(Debug)]

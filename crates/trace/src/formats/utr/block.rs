@@ -83,7 +83,7 @@ pub(super) fn code_of(op: &Op) -> (u8, u8) {
     }
 }
 
-/// The last argument that has a number of its own: there are seven bits for it.
+/// The last argument that has its own number: there are seven bits for it.
 const MAX_ARGUMENT: u8 = 127;
 
 fn access_of(flags: u8) -> Option<Access> {
@@ -125,7 +125,7 @@ fn op_of(code: u8, flags: u8) -> Option<Op> {
         18 => Op::Deallocate { object },
         _ => return None,
     };
-    // Flags that the operation does not have must be zero, or the file says something else.
+    // Flags that the operation does not have must be zero, or the file is corrupt.
     (code_flags(&op) & flags == flags).then_some(op)
 }
 

@@ -12,7 +12,7 @@ use super::bytes::{BitWriter, put_number, put_varint, width_of, zigzag};
 use crate::event::{Event, Op};
 use crate::ids::{LabelId, SiteId, ThreadId};
 
-/// Spares a look-up to who writes many events of the same shape: the same operation with the same
+/// Saves a look-up for writers of many events of the same shape: the same operation with the same
 /// flags at the same site (and about the same label), whatever its thread, target and value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ShapeMemo {
@@ -34,7 +34,7 @@ const _: () = assert!(BLOCK <= 1 << 16);
 
 #[derive(Debug)]
 pub(super) struct BlockBuilder {
-    /// Counts blocks, so that a memo of an earlier one is told apart.
+    /// Counts blocks, so that a memo of an earlier block is recognised.
     serial: u32,
     threads: Vec<ThreadId>,
     /// By thread: in which block it was met last, and its position there.
@@ -45,7 +45,7 @@ pub(super) struct BlockBuilder {
     events: Vec<Packed>,
     /// By class: the largest target.
     largest: [u32; CLASSES],
-    /// The first `values_end` bytes are values; behind them is room for all that can come.
+    /// The first `values_end` bytes are values; after them is room for all that can come.
     values: Vec<u8>,
     values_end: usize,
     heads: BitWriter,
@@ -106,7 +106,7 @@ impl BlockBuilder {
         }
     }
 
-    /// As [`Self::push`], for who has no memo.
+    /// As [`Self::push`], without a memo.
     pub fn push_unknown(&mut self, event: &Event) {
         self.push(event, &mut ShapeMemo::default());
     }

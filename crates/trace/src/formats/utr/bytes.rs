@@ -11,11 +11,11 @@ pub(super) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// From this byte on, it says how many bytes follow.
+/// From this value on, the byte encodes how many bytes follow.
 const LONG: u8 = 0xf0;
 
-/// Writes a number at `at` of a buffer with nine bytes of room: a byte if it is small, else a byte that says
-/// how many follow and those, lowest first. Gives the place behind it. Unlike a varint it is
+/// Writes a number at `at` of a buffer with nine bytes of room: a byte if it is small, else a byte that encodes
+/// how many follow and those, lowest first. Returns the place after it. Unlike a varint it is
 /// written and read without a loop, which matters for doubles.
 #[inline]
 pub(super) fn put_number(buffer: &mut [u8], at: usize, number: u64) -> usize {
@@ -107,7 +107,7 @@ impl<'a> Cursor<'a> {
         }
         let mut bytes = [0; 8];
         match self.bytes.get(self.at..).and_then(|rest| rest.first_chunk()) {
-            // Mostly there are more values behind this one: eight bytes are loaded and some masked.
+            // Mostly there are more values after this one: eight bytes are loaded and some masked.
             Some(chunk) => {
                 self.at += len;
                 return Ok(u64::from_le_bytes(*chunk) & (u64::MAX >> (64 - 8 * len)));
@@ -136,7 +136,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Bytes behind a bit stream, so that eight bytes can be loaded at each of its bits.
+/// Bytes after a bit stream, so that eight bytes can be loaded at each of its bits.
 pub(super) const PADDING: usize = 8;
 
 /// How many bits an index below `count` takes.
@@ -174,7 +174,7 @@ impl BitWriter {
         &self.bytes
     }
 
-    /// Begins anew and keeps the memory.
+    /// Starts again and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         (self.pending, self.filled) = (0, 0);

@@ -1,7 +1,7 @@
 //! `.utr`, our own format: small, fast to read, safe to cut. Specified in `docs/format.md`.
 //!
 //! A file is a header and a sequence of *sections*, each with a checksum of its own. A section is
-//! either whole or not there: a file cut anywhere reads up to its last whole section and says so, and
+//! either whole or not there: a file cut anywhere reads up to its last whole section and reports the cut, and
 //! a flipped bit is an error, never another trace.
 //!
 //! **Version rule.** A reader takes every file of its major version. What a later minor version adds
@@ -25,7 +25,7 @@ pub use section::{MAGIC, VERSION};
 pub use skim::{Skim, skim};
 pub use writer::{Compression, Writer};
 
-/// A fault inside a section, before the reader says where the section is.
+/// A fault inside a section, before the reader adds the position of the section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Fault(String);
 

@@ -22,12 +22,12 @@ pub struct Reader {
     /// Texts of sites, by the file's own numbers.
     symbols: NameTable<SymbolId>,
     notes: Notes,
-    /// The block at hand and where its payload is.
+    /// The current block and where its payload is.
     block: BlockReader,
     payload: Payload,
     /// Events in blocks that have been opened.
     events: u64,
-    /// The end marker says so. Only a file that is at hand as a whole shows it in time.
+    /// Read from the end marker, which is known in time only for a file that is in memory as a whole.
     is_well_formed: bool,
     state: State,
 }

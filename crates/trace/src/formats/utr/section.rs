@@ -91,7 +91,7 @@ pub(super) fn check_file_header(header: &[u8; FILE_HEADER]) -> Result<(), Fault>
     Ok(())
 }
 
-/// What stands before the payload of a section.
+/// What precedes the payload of a section.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SectionHeader {
     pub kind: [u8; 4],

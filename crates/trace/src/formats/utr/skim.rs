@@ -1,4 +1,4 @@
-//! What a file says of itself, found without reading its events.
+//! The metadata of a file, found without reading its events.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -8,14 +8,14 @@ use super::section::{
 use crate::recording::RunMeta;
 use crate::source::TraceError;
 
-/// What a whole file says.
+/// The metadata of a whole file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Skim {
     pub meta: RunMeta,
     pub events: u64,
 }
 
-/// Goes from section to section. `None` if the file is cut: then only reading it tells how much
+/// Goes from section to section. `None` if the file is cut: then only reading it shows how much
 /// of it is good.
 pub fn skim(file: &mut (impl Read + Seek)) -> Result<Option<Skim>, TraceError> {
     let mut at = 0;

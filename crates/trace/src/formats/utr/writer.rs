@@ -39,7 +39,7 @@ pub struct Writer<W> {
     /// Looks at every event on its way, so that readers need not.
     validator: Validator,
     started: bool,
-    /// Why [`Writer::push`] could not write a block: the next call that can fail says it.
+    /// Why [`Writer::push`] could not write a block: the next call that can fail returns it.
     failed: Option<TraceError>,
 }
 
@@ -59,9 +59,10 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Writes one event, for who makes them one by one and knows which have the same shape: a memo belongs to one
+    /// Writes one event, for writers that make them one by one and know which have the same shape: a memo belongs to
+    /// one
     /// shape, and starts as its default. `tables` must be complete for all events before this one.
-    /// Whether it worked is told by [`Writer::check`].
+    /// [`Writer::check`] returns whether it worked.
     #[inline(always)] // see BlockBuilder::push
     pub fn push(&mut self, tables: &Tables, event: &Event, memo: &mut ShapeMemo) {
         if self.block.is_full() {
@@ -113,7 +114,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Lets go of the names and facts of variables that are in the file. There may be millions of them, and who makes
+    /// Drops the names and facts of variables that are in the file. There may be millions of them, and who makes
     /// events needs their ids only.
     pub fn forget_written(&self, tables: &mut Tables) {
         self.names.forget_written(tables);

@@ -1,4 +1,4 @@
-//! Random traces that need not make sense, with everything that a trace can say.
+//! Random traces that need not make sense, with everything that a trace can contain.
 
 use untorn_testkit::Rng;
 use untorn_trace::{
@@ -130,7 +130,7 @@ fn random_op(rng: &mut Rng) -> Op {
     if rng.below(4) > 0 { op.with_value(random_value(rng)) } else { op }
 }
 
-/// A trace with everything that events and tables can say.
+/// A trace with everything that events and tables can contain.
 pub fn random_trace(rng: &mut Rng) -> Trace {
     let tables = random_tables(rng);
     let mut event = || {

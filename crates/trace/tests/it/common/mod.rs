@@ -78,7 +78,7 @@ pub fn mutate(bytes: &[u8], telling: &[u8], rng: &mut Rng) -> Vec<u8> {
     mutated
 }
 
-/// All that tables say, in a form that can be compared.
+/// All data of the tables, in a form that can be compared.
 pub fn describe(tables: &Tables) -> String {
     let names = |names: Vec<&str>| format!("{names:?}\n");
     let mut text = names(tables.threads.iter().collect());

@@ -167,6 +167,25 @@ impl Drop for StatusLine {
     }
 }
 
+/// Shows how far a recording is, if anybody could see it.
+pub fn recording_watch(quiet: bool) -> Option<untorn_frontend::Watch> {
+    let mut line = StatusLine::new(quiet);
+    let begin = Instant::now();
+    line.is_visible.then(|| -> untorn_frontend::Watch {
+        Box::new(move |said| {
+            if line.is_due() {
+                let rate = said.events as f64 / begin.elapsed().as_secs_f64() / 1e6;
+                line.show(&format!(
+                    "recording: {} events, {} threads, {} switches, {rate:.1} M events/s",
+                    phrasing::number(said.events),
+                    said.threads,
+                    phrasing::number(said.switches),
+                ));
+            }
+        })
+    })
+}
+
 /// The text with its own line breaks, but without codes from names of the trace.
 fn plain_lines(text: &str) -> String {
     text.lines().map(plain).collect::<Vec<_>>().join("\n")

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use untorn_frontend::{ExitKind, FaultKind, FrontEndError};
+use untorn_report::text::plain;
+
 /// How every error begins.
 pub const PREFIX: &str = "untorn: error: ";
 
@@ -22,6 +25,16 @@ pub enum Exit {
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)
+    }
+}
+
+/// The exit code of a call whose program ended so: the program's own, as with `time` or `strace`.
+pub fn of_program(exit: ExitKind) -> u8 {
+    match exit {
+        ExitKind::Exit(code) => code as u8,
+        ExitKind::Signal(signal) => 128_u8.saturating_add(signal as u8),
+        ExitKind::Deadlock => Exit::Violations as u8,
+        ExitKind::TimedOut => Exit::CouldNotRun as u8,
     }
 }
 
@@ -52,11 +65,6 @@ impl Failure {
         Self { exit: Exit::Clean, ..Self::input("") }
     }
 
-    /// The input is at fault, and the program that was run has printed it already.
-    pub fn already_reported() -> Self {
-        Self::input("")
-    }
-
     /// Whether there is something to print.
     pub fn is_silent(&self) -> bool {
         self.what.is_empty()
@@ -74,6 +82,21 @@ impl Failure {
     pub fn details(mut self, lines: impl IntoIterator<Item = String>) -> Self {
         self.details.extend(lines);
         self
+    }
+}
+
+impl From<FrontEndError> for Failure {
+    fn from(error: FrontEndError) -> Self {
+        let FrontEndError { kind, message, details, way_out } = error;
+        let failure = match kind {
+            FaultKind::Input => Self::input(message),
+            // The program that was run has printed it already.
+            FaultKind::InputReported => return Self::input(""),
+            FaultKind::Run => Self::run(message),
+        };
+        // What a program printed may be anything.
+        let failure = failure.details(details.iter().map(|line| plain(line)));
+        Self { way_out, ..failure }
     }
 }
 

@@ -1,19 +1,16 @@
 //! `untorn`: arguments become a config, the config a call, the outcome an exit code.
 
 mod args;
-mod classpath;
 mod commands;
 mod config;
 mod console;
 mod exit;
 mod files;
-mod jdk_sources;
-mod jvms;
+mod front_ends;
 mod program;
 mod project;
 mod reading;
 mod reports;
-mod run;
 
 use std::process::ExitCode;
 

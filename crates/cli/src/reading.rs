@@ -5,9 +5,8 @@ use std::ops::ControlFlow;
 use untorn_report::phrasing;
 use untorn_report::text::plain;
 use untorn_serializability::block_filter::BlockFilter;
-use untorn_trace::formats::utr;
 use untorn_trace::validate::Validator;
-use untorn_trace::{BATCH, Event, EventIdx, Notes, Op, RunMeta, Source, Strictness, Tables};
+use untorn_trace::{BATCH, Event, EventIdx, Notes, Op, Source, Strictness, Tables};
 
 use crate::config::Blocks;
 use crate::console::Progress;
@@ -146,37 +145,4 @@ fn ill_formed(input: &Input, validator: &Validator, tables: &Tables) -> Failure 
             "`untorn trace validate {}` lists all; `--lenient` leaves such events out",
             input.name()
         ))
-}
-
-/// The metadata at the end of a trace.
-pub struct LastMeta {
-    pub meta: RunMeta,
-    pub events: u64,
-    pub threads: u64,
-    /// Why the trace ends early, if it does.
-    pub cut: Option<String>,
-}
-
-/// Finds the metadata at the end of a `.utr` file; only a cut one has to be read for that. An error names the file.
-pub fn last_meta(path: &std::path::Path) -> std::result::Result<LastMeta, String> {
-    let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let mut file = std::fs::File::open(path).map_err(|error| named(&error))?;
-    let whole = utr::skim(&mut file).map_err(|error| named(&error))?;
-    if let Some(utr::Skim { meta, events }) = whole
-        && let Some(threads) = meta.summary.as_ref().map(|summary| summary.threads)
-    {
-        return Ok(LastMeta { meta, events, threads, cut: None });
-    }
-    let mut source = Input::utr(path).open().map_err(|failure| failure.to_string())?;
-    let mut batch = Vec::with_capacity(BATCH);
-    let mut events = 0;
-    loop {
-        source.read(&mut batch).map_err(|error| error.to_string())?;
-        if batch.is_empty() {
-            break;
-        }
-        events += batch.len() as u64;
-    }
-    let (meta, threads) = (source.tables().meta.clone(), source.tables().threads.len() as u64);
-    Ok(LastMeta { meta, events, threads, cut: source.notes().cut.clone() })
 }

@@ -72,13 +72,9 @@ mod tests {
 
     fn ran(exit: ExitKind, stdout: &str, uncaught: &[&str]) -> RunResult {
         RunResult {
-            exit,
             stdout: stdout.into(),
-            stderr: Vec::new(),
             uncaught: uncaught.iter().map(|&text| text.to_owned()).collect(),
-            followed: None,
-            preemptions: None,
-            unseen: Vec::new(),
+            ..RunResult::new(exit)
         }
     }
 

@@ -331,7 +331,8 @@ impl<'a> Exploration<'a> {
         trace: &Path,
     ) -> Result<(), ExploreError> {
         let target = request.target;
-        self.outcome.unseen.extend(ran.unseen.iter().cloned());
+        let lasting = ran.unseen.iter().filter(|unseen| unseen.is_of_the_program());
+        self.outcome.unseen.extend(lasting.map(ToString::to_string));
         self.outcome.timed_out += u32::from(ran.exit == ExitKind::TimedOut);
         if let (Some(index), Some(followed)) = (target, &ran.followed) {
             let why = followed.released.clone().unwrap_or_else(|| "the program ended".to_owned());

@@ -25,17 +25,7 @@ const MAX_EVENTS: usize = 8_000_000;
 /// # Errors
 /// If the trace cannot be read.
 pub fn of_trace(trace: &Path, find: fn(&Run) -> Marks) -> Result<Marks, RunError> {
-    let (stdout, stderr, unseen) = (Vec::new(), Vec::new(), Vec::new());
-    let (followed, preemptions) = (None, None);
-    let ran = RunResult {
-        exit: ExitKind::Exit(0),
-        uncaught: Vec::new(),
-        stdout,
-        stderr,
-        followed,
-        preemptions,
-        unseen,
-    };
+    let ran = RunResult::new(ExitKind::Exit(0));
     let left = LoadOptions {
         most: MAX_EVENTS,
         entries: false,

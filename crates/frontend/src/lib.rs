@@ -1,93 +1,31 @@
 //! The seam between the loop that looks for violations and whatever runs the program.
 //!
-//! A front end is a type that implements [`FrontEnd`]: it runs the program once, in the way that a
-//! [`RunSpec`] describes, and leaves a trace. Nothing above this crate knows which front end it is; a trace
-//! says by whom it was recorded ([`RunMeta::front_end`](untorn_trace::RunMeta)).
+//! A front end is a crate with two types. One implements [`FrontEndKind`]: it prepares programs, and replays
+//! what it recorded. The other implements [`FrontEnd`]: a program that is ready, which is run in the way that a
+//! [`RunSpec`] describes and leaves a trace. Nothing above this crate knows which front end it is; a trace says by
+//! which it was recorded ([`RunMeta::front_end`](untorn_trace::RunMeta)), and the command line has the only list.
 
+mod error;
 pub mod folder;
 pub mod processes;
+mod program;
+mod recorded;
+mod result;
 pub mod surroundings;
 
 use std::path::{Path, PathBuf};
 
 use untorn_schedule::RunSpec;
-use untorn_trace::Followed;
 
+pub use error::{FaultKind, FrontEndError};
 pub use folder::PrivateFolder;
+pub use program::{Fact, Output, Program, ReplayOptions, RunOptions, Watch};
+pub use recorded::{RecordedRun, RecordedTrace};
+pub use result::{ExitKind, RunResult, Unseen};
 pub use surroundings::Surroundings;
+pub use untorn_runtime_protocol::Progress;
 
-/// How the program ended.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum ExitKind {
-    Exit(i32),
-    Signal(i32),
-    /// No thread could ever run again.
-    Deadlock,
-    /// It was stopped because it took too long.
-    TimedOut,
-}
-
-/// What is left of a run beside its trace.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RunResult {
-    pub exit: ExitKind,
-    pub stdout: Vec<u8>,
-    pub stderr: Vec<u8>,
-    /// The exceptions, or whatever the language calls them, that ended a thread; without the name of the
-    /// thread, which says nothing of what happened.
-    pub uncaught: Vec<String>,
-    pub followed: Option<Followed>,
-    /// How often a thread that could go on was stopped, if that is known.
-    pub preemptions: Option<u64>,
-    /// What the front end could not see, in words.
-    pub unseen: Vec<String>,
-}
-
-/// Whose fault it is that a program cannot be run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FaultKind {
-    /// What the user gave makes no sense.
-    Input,
-    /// The system, or the program, did not do what it should.
-    Run,
-}
-
-/// Why the program cannot be run. The words are for the user.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct FrontEndError {
-    pub kind: FaultKind,
-    pub message: String,
-    /// Further lines.
-    pub details: Vec<String>,
-    /// What the user can do about it.
-    pub way_out: Option<String>,
-}
-
-impl FrontEndError {
-    pub fn run(message: impl Into<String>) -> Self {
-        Self { kind: FaultKind::Run, message: message.into(), details: Vec::new(), way_out: None }
-    }
-
-    pub fn input(message: impl Into<String>) -> Self {
-        Self { kind: FaultKind::Input, ..Self::run(message) }
-    }
-
-    #[must_use]
-    pub fn details(mut self, lines: impl IntoIterator<Item = String>) -> Self {
-        self.details.extend(lines);
-        self
-    }
-
-    #[must_use]
-    pub fn way_out(mut self, words: impl Into<String>) -> Self {
-        self.way_out = Some(words.into());
-        self
-    }
-}
-
-/// A program that is ready to be run. How it is made ready is each front end's own constructor, which finds
-/// out whether the program can be started at all.
+/// A program that is ready to be run: what [`FrontEndKind::prepare`] gives.
 ///
 /// Protocol: [`FrontEnd::run`] as often as wanted, each time with another trace file. Two runs by the same
 /// description are the same run, if the program depends on nothing that the front end does not control.
@@ -102,4 +40,38 @@ pub trait FrontEnd {
     fn run_all(&mut self, calls: &[(RunSpec, PathBuf)]) -> Vec<Result<RunResult, FrontEndError>> {
         calls.iter().map(|(spec, trace)| self.run(spec, trace)).collect()
     }
+}
+
+/// A way to run programs and to record them: one for the JVM, one for native code.
+///
+/// Protocol: whoever has a program calls [`FrontEndKind::prepare`] and runs what it gives. Whoever has a trace takes
+/// the kind whose [`FrontEndKind::name`] the trace has, and calls [`FrontEndKind::replay`]. No call depends on an
+/// earlier one.
+pub trait FrontEndKind {
+    /// What [`RunMeta::front_end`](untorn_trace::RunMeta) says of the traces that this one records.
+    fn name(&self) -> &'static str;
+
+    /// Makes a program ready, and finds out whether it can be started at all.
+    ///
+    /// # Errors
+    /// If it cannot, or if [`Program::options`] are not what this front end understands.
+    fn prepare(
+        &self,
+        program: &Program,
+        options: RunOptions,
+    ) -> Result<Box<dyn FrontEnd>, FrontEndError>;
+
+    /// Repeats a recorded run to its end, by the schedule and the input of its trace. Whether it was the same run is
+    /// to be seen by the new trace.
+    ///
+    /// # Errors
+    /// If the program could not be run at all.
+    fn replay(
+        &self,
+        recorded: &RecordedRun,
+        options: ReplayOptions,
+    ) -> Result<RunResult, FrontEndError>;
+
+    /// What `untorn doctor` says of the installation that would run the program.
+    fn facts(&self, program: &Program) -> Vec<Fact>;
 }

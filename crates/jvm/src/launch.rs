@@ -11,10 +11,12 @@ use untorn_jvm_protocol::jvm_options::{TOOL_OPTIONS, put_agent};
 use untorn_jvm_protocol::jvm_selection::{JvmSelector, SELECT, SeenJvm, Selection, read_seen};
 use untorn_runtime_protocol::Progress;
 
-use untorn_frontend::PrivateFolder;
+use untorn_frontend::{FrontEndError, PrivateFolder};
+
+use crate::jdk::find_program;
 
 /// The file name of the agent.
-pub const LIBRARY: &str = "libuntorn_jvm_agent.so";
+const LIBRARY: &str = "libuntorn_jvm_agent.so";
 
 /// What is to be started.
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +32,13 @@ pub struct Start<'a> {
 impl Start<'_> {
     /// Whether the JVM is started by somebody else.
     pub fn is_indirect_launch(&self) -> bool {
-        !self.words.first().is_some_and(|word| is_java(word)) || !self.selector.is_any()
+        is_indirect_launch(self.words, self.selector)
     }
+}
+
+/// Whether a command is not `java` itself, or more than one JVM may be meant.
+pub fn is_indirect_launch(words: &[String], selector: &JvmSelector) -> bool {
+    !words.first().is_some_and(|word| is_java(word)) || !selector.is_any()
 }
 
 /// Why a program cannot be started under the agent.
@@ -45,6 +52,27 @@ pub enum LaunchError {
     NoAgent(PathBuf),
     #[error("cannot write {}: {reason}", path.display())]
     Write { path: PathBuf, reason: String },
+}
+
+/// The same with the way out.
+impl From<LaunchError> for FrontEndError {
+    fn from(error: LaunchError) -> Self {
+        let text = error.to_string();
+        match error {
+            LaunchError::NoCommand => Self::input(text).way_out(
+                "write the command as you would start it: untorn record -- java -cp classes Main",
+            ),
+            LaunchError::NotFound(name) if name.ends_with("java") => Self::run(text).way_out(
+                "install a JDK (Debian: default-jdk-headless), or name it: /path/to/bin/java",
+            ),
+            LaunchError::NotFound(_) => Self::run(text)
+                .way_out("name the command as your shell would find it, or by its path"),
+            LaunchError::NoAgent(_) => Self::run(text).way_out(
+                "build it with `cargo build --release --workspace`, or set UNTORN_AGENT to its path",
+            ),
+            LaunchError::Write { .. } => Self::run(text),
+        }
+    }
 }
 
 /// A program about to be started, and the files through which it talks to its agent. They are removed when this
@@ -212,13 +240,4 @@ fn find_agent() -> Result<PathBuf, LaunchError> {
         .find(|path| path.is_file())
         .and_then(|path| path.canonicalize().ok())
         .ok_or(LaunchError::NoAgent(exe))
-}
-
-/// Where a command is found, as a shell would look for it.
-pub fn find_program(name: &str) -> Option<PathBuf> {
-    if name.contains('/') {
-        return Some(PathBuf::from(name)).filter(|path| path.is_file());
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|place| place.join(name)).find(|path| path.is_file())
 }

@@ -1,6 +1,10 @@
 //! `untorn replay`: a recorded run happens again, event by event, or it is said where it does not.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
+
+use untorn_trace::formats::utr::{Compression, ExtraKind, Writer};
+use untorn_trace::{Sink, Tables};
 
 use crate::support::java::{
     self, CommandResult, Example, Recorded, Running, arg, compile_one, example, record, recording,
@@ -228,4 +232,21 @@ fn only_traces_with_a_schedule_can_be_replayed() {
 fn a_missing_file_is_bad_input() {
     run(&["replay", "/no/such/file.utr"]).with_code(2).saying("/no/such/file.utr");
     run(&["replay", env!("CARGO_TARGET_TMPDIR")]).with_code(2);
+}
+
+#[test]
+fn a_trace_of_a_front_end_that_is_not_there_is_refused_by_name() {
+    let trace = scratch("replay-front-end").join("run.utr");
+    for (name, words) in
+        [("fortran", "the front end 'fortran'"), ("", "does not say which front end")]
+    {
+        let mut tables = Tables::default();
+        tables.meta.command = vec!["a.out".to_owned()];
+        tables.meta.front_end = name.to_owned();
+        let mut writer = Writer::new(File::create(&trace).expect("writable"), Compression::None);
+        writer.extra(ExtraKind::new(b"schd"), &[1, 1]).expect("written");
+        writer.finish(&tables).expect("written");
+        let refused = run(&["replay", arg(&trace)]).with_code(2).saying(arg(&trace)).saying(words);
+        refused.saying("this one has: jvm");
+    }
 }

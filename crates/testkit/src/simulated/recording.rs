@@ -59,13 +59,11 @@ impl Recording {
         writer.write(&self.tables, &self.events)?;
         writer.finish(&self.tables)?;
         Ok(RunResult {
-            exit: self.exit,
             stdout: self.stdout.into_bytes(),
-            stderr: Vec::new(),
             uncaught: self.uncaught,
             followed,
             preemptions: Some(Schedule::preemptions(&self.steps)),
-            unseen: Vec::new(),
+            ..RunResult::new(self.exit)
         })
     }
 }

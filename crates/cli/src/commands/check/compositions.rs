@@ -6,12 +6,10 @@ use std::sync::Arc;
 
 use untorn_compositions::{Archives, Finding, Jdk, Options, Origin, Report, analyze};
 use untorn_explore::{ComposedCall, Composition, Compositions, ResultKind};
-use untorn_jvm::java_home::{home_of, is_java};
-use untorn_jvm::launch::find_program;
+use untorn_jvm::{class_path, jdk};
 use untorn_report::phrasing::{count, number};
 
 use super::config::Check;
-use crate::classpath::class_path;
 use crate::commands::compose::{fault, why};
 use crate::console::Console;
 use crate::exit::{Failure, Result};
@@ -22,19 +20,18 @@ const LEAST_SCORE: i32 = 0;
 /// Reads the class files of the command. The compositions go into the options of the exploration and of the agent.
 pub fn look_for(check: &mut Check, console: &mut Console) -> Result<()> {
     let program = &check.program;
-    let Some(java) = program.command.first().filter(|word| is_java(word)) else {
+    if !jdk::is_direct(&program.command) {
         return Err(Failure::input(
             "where a script or a build tool takes its classes from is not known",
         )
         .way_out("start the program with java itself, or leave --compositions out"));
-    };
+    }
     let path = class_path(&program.command, program.directory.as_deref());
     let archives = read(&path)?;
-    let home =
-        find_program(java).and_then(|java| home_of(&java)).or_else(Jdk::home).ok_or_else(|| {
-            Failure::input("no JDK was found, and without its classes little can be told")
-                .way_out("set JAVA_HOME")
-        })?;
+    let home = jdk::home(&program.command).or_else(Jdk::home).ok_or_else(|| {
+        Failure::input("no JDK was found, and without its classes little can be told")
+            .way_out("set JAVA_HOME")
+    })?;
     let jdk = Jdk::open(&home).map_err(|error| fault(&error))?;
     let report = analyze(&archives.classes, &jdk, &Options::default());
     let all: Vec<Composition> = report

@@ -1,8 +1,10 @@
 //! What `untorn check` is to do.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use untorn_frontend::{FrontEnd, Output, RunOptions};
+use untorn_jvm::JvmProgram;
 use untorn_jvm::config::ScopeConfig;
 
 use super::args::CheckArgs;
@@ -11,7 +13,8 @@ use crate::commands::compare::methods;
 use crate::config::{Blocks, duration, initial_seed, scope, source_roots, sources_of};
 use crate::console::{Color, Volume};
 use crate::exit::{Failure, Result};
-use crate::program::Program;
+use crate::front_ends;
+use crate::program::program;
 
 /// More JVMs at once than this make nothing faster.
 const MAX_JOBS: usize = 256;
@@ -29,12 +32,12 @@ pub struct Check {
     pub run_time: Option<Duration>,
     pub color: Color,
     pub volume: Volume,
-    pub program: Program,
+    pub program: JvmProgram,
 }
 
 impl Check {
     pub fn new(args: CheckArgs) -> Result<Self> {
-        let program = Program::new(args.program)?;
+        let program = program(args.program)?;
         let blocks = Blocks::new(LabelArgs { atomic: Vec::new(), not_atomic: args.not_atomic })?;
         let blocks_of = if args.all_methods { BlocksName::Declared } else { args.blocks };
         let mut options = untorn_explore::Options {
@@ -68,6 +71,21 @@ impl Check {
             volume: args.output.volume(false),
             program,
         })
+    }
+}
+
+impl Check {
+    /// The program, ready to be run; what it prints goes into files of the folder.
+    pub fn prepare(&self, folder: &Path) -> Result<Box<dyn FrontEnd>> {
+        let options = RunOptions {
+            jobs: self.options.jobs,
+            time_limit: self.run_time,
+            // Several on one processor would be slower than none at all.
+            pin: self.options.jobs <= 1,
+            ..RunOptions::new(Output::Kept(folder.to_owned()))
+        };
+        let kind = front_ends::of_program(&self.program);
+        Ok(kind.prepare(&self.program.with_scope(&self.scope), options)?)
     }
 }
 

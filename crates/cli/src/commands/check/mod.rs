@@ -3,8 +3,6 @@
 pub mod args;
 mod compositions;
 pub mod config;
-mod noise;
-pub mod runner;
 mod story;
 
 use std::path::Path;
@@ -21,9 +19,8 @@ use untorn_report::{html, json};
 
 use crate::console::{Console, StatusLine, Volume};
 use crate::exit::{Exit, Failure, Result};
-use crate::jdk_sources;
+use crate::front_ends;
 use config::Check;
-use runner::JvmRunner;
 use story::Storyteller;
 
 pub fn run(mut check: Check) -> Result<Exit> {
@@ -46,7 +43,7 @@ pub fn chase(check: &mut Check, console: &mut Console) -> Result<Outcome> {
     };
     std::fs::create_dir_all(folder).map_err(cannot)?;
     forget(folder);
-    let mut runner = JvmRunner::new(check, folder)?;
+    let mut runner = check.prepare(folder)?;
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     // Without it Ctrl-C ends everything at once, and what was found so far is on the screen only.
@@ -54,7 +51,7 @@ pub fn chase(check: &mut Check, console: &mut Console) -> Result<Outcome> {
     let mut story = Storyteller {
         check,
         builder: FindingBuilder::new(folder, Arc::clone(&check.options.compositions)),
-        library: Library::new(&check.sources, jdk_sources::sources(&check.program.command)),
+        library: Library::new(&check.sources, front_ends::library_sources(&check.program.command)),
         line: StatusLine::new(check.volume == Volume::Quiet),
     };
     let mut told: Result<()> = Ok(());
@@ -63,8 +60,8 @@ pub fn chase(check: &mut Check, console: &mut Console) -> Result<Outcome> {
             told = story.tell(&news, console);
         }
     };
-    let chase = Exploration::new(&mut runner, check.options.clone(), folder, &stop, &mut watch);
-    let outcome = chase.run().map_err(|error| could_not_run(&mut runner, &error))?;
+    let chase = Exploration::new(runner.as_mut(), check.options.clone(), folder, &stop, &mut watch);
+    let outcome = chase.run().map_err(could_not_run)?;
     story.line.clear();
     told?;
     if outcome.events == 0 {
@@ -94,9 +91,12 @@ pub fn forget(folder: &Path) {
     }
 }
 
-/// What the runner says has its own exit code and way out.
-pub fn could_not_run(runner: &mut JvmRunner, error: &ExploreError) -> Failure {
-    runner.failure().unwrap_or_else(|| Failure::run(error.to_string()))
+/// What the front end says has its own exit code and way out.
+pub fn could_not_run(error: ExploreError) -> Failure {
+    match error {
+        ExploreError::FrontEnd(error) => error.into(),
+        ExploreError::Evidence(error) => Failure::run(error.to_string()),
+    }
 }
 
 /// A deadlock is a fault of the program, too.

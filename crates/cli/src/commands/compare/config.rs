@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use untorn_jvm::JvmProgram;
 use untorn_jvm::config::ScopeConfig;
 
 use super::args::{CompareArgs, StrategyName};
@@ -11,7 +12,7 @@ use crate::config::{duration, initial_seed, scope, source_roots, sources_of};
 use crate::console::{Color, Volume};
 use crate::exit::Result;
 use crate::files::is_dash;
-use crate::program::Program;
+use crate::program::program;
 
 #[derive(Debug)]
 pub struct Compare {
@@ -20,14 +21,14 @@ pub struct Compare {
     pub json: Option<PathBuf>,
     pub color: Color,
     pub volume: Volume,
-    pub program: Program,
+    pub program: JvmProgram,
     pub options: untorn_explore::Options,
     scope: ScopeConfig,
 }
 
 impl Compare {
     pub fn new(args: CompareArgs) -> Result<Self> {
-        let program = Program::new(args.program)?;
+        let program = program(args.program)?;
         let mut methods = Vec::new();
         for &name in if args.with.is_empty() { StrategyName::all() } else { &args.with } {
             if !methods.contains(&name) {

@@ -16,7 +16,6 @@ use untorn_explore::{Exploration, Key, Outcome, Progress};
 use untorn_predict::Origin;
 use untorn_report::phrasing::number;
 
-use crate::commands::check::runner::JvmRunner;
 use crate::commands::check::{could_not_run, forget};
 use crate::console::{Console, StatusLine, Volume};
 use crate::exit::{Exit, Failure, Result};
@@ -88,7 +87,7 @@ fn one(
     std::fs::create_dir_all(&folder).map_err(cannot)?;
     forget(&folder);
     let check = compare.check(name, &folder);
-    let mut runner = JvmRunner::new(&check, &folder)?;
+    let mut runner = check.prepare(&folder)?;
     let mut line = StatusLine::new(compare.volume == Volume::Quiet);
     let mut found = 0;
     let mut first = None;
@@ -105,8 +104,8 @@ fn one(
         }
         Progress::RunEnded { .. } | Progress::Simplifying { .. } | Progress::Deadlocked(_) => {}
     };
-    let chase = Exploration::new(&mut runner, check.options.clone(), &folder, stop, &mut watch);
-    let outcome = chase.run().map_err(|error| could_not_run(&mut runner, &error))?;
+    let chase = Exploration::new(runner.as_mut(), check.options.clone(), &folder, stop, &mut watch);
+    let outcome = chase.run().map_err(could_not_run)?;
     line.clear();
     Ok((outcome, first))
 }

@@ -1,16 +1,18 @@
 //! What `untorn doctor` is to do.
 
+use untorn_jvm::JvmProgram;
+
 use super::args::DoctorArgs;
 use crate::exit::Result;
-use crate::program::Program;
+use crate::program::program;
 
 #[derive(Debug)]
 pub struct Doctor {
-    pub program: Program,
+    pub program: JvmProgram,
 }
 
 impl Doctor {
     pub fn new(args: DoctorArgs) -> Result<Self> {
-        Ok(Self { program: Program::new(args.program)? })
+        Ok(Self { program: program(args.program)? })
     }
 }

@@ -4,78 +4,59 @@ pub mod args;
 pub mod config;
 
 use std::fmt::Write;
-use std::path::Path;
 
-use untorn_jvm::config::{Config, ScopeConfig};
-use untorn_jvm::java_home::release_of;
-use untorn_jvm::launch::{Launch, Start, find_program};
+use untorn_frontend::{Fact, Output, PrivateFolder, RecordedTrace, RunOptions, RunResult};
+use untorn_jvm::config::ScopeConfig;
 use untorn_report::phrasing::count;
 use untorn_schedule::RunSpec;
 
-use crate::commands::check::runner::unseen;
-use crate::commands::record::agent_config;
-use crate::commands::record::config::Record;
-use crate::console::Console;
-use crate::exit::{Exit, Result};
-use crate::reading::{LastMeta, last_meta};
-use crate::run::{self, Run};
+use crate::console::{self, Console};
+use crate::exit::{Exit, Failure, Result};
+use crate::front_ends;
 use config::Doctor;
-use untorn_frontend::Surroundings;
 
 pub fn run(doctor: &Doctor) -> Result<Exit> {
-    let launch = Launch::prepare().map_err(|error| run::refused(&error))?;
-    // The files of the launch are removed with it, and this trace with them.
-    let out = launch.write("doctor.utr", &[]).map_err(|error| run::refused(&error))?;
-    let record = Record {
-        out,
-        spec: RunSpec::default(),
-        scope: ScopeConfig::default(),
-        patience_ms: 200,
-        pin: true,
-        quiet: true,
-        program: doctor.program.clone(),
-    };
-    let surroundings = Surroundings::at(None);
-    let config: Config = agent_config(&record, &surroundings, &launch);
-    let start = record.program.start(&config);
-    let done = run::run(&launch, &start, &surroundings)?;
-    let meta = last_meta(&config.trace);
-    let report = match &meta {
-        Ok(meta) => tell(&start, meta, &done),
+    let program = doctor.program.with_scope(&ScopeConfig::default());
+    let kind = front_ends::of_program(&doctor.program);
+    let options =
+        RunOptions { watch: console::recording_watch(false), ..RunOptions::new(Output::Shared) };
+    let mut front_end = kind.prepare(&program, options)?;
+    let temporary = std::env::temp_dir();
+    let folder = PrivateFolder::create_in(&temporary)
+        .map_err(|error| Failure::run(format!("cannot write {}: {error}", temporary.display())))?;
+    let trace = folder.path().join("doctor.utr");
+    console::ignore_interrupts();
+    let done = front_end.run(&RunSpec::default(), &trace)?;
+    // Its last line of progress goes with it.
+    drop(front_end);
+    let recorded = RecordedTrace::read(&trace);
+    let report = match &recorded {
+        Ok(recorded) => tell(&kind.facts(&program), recorded, &done),
         Err(error) => format!("agent    attached, but left no trace: {error}\n"),
     };
     Console::plain().put(&report)?;
-    let sound = meta.is_ok() && done.fault.is_none();
+    let sound = recorded.is_ok() && done.fault.is_none();
     Ok(if sound { Exit::Clean } else { Exit::CouldNotRun })
 }
 
-fn tell(start: &Start<'_>, meta: &LastMeta, done: &Run) -> String {
-    let summary = meta.meta.summary.clone().unwrap_or_default();
+fn tell(facts: &[Fact], recorded: &RecordedTrace, done: &RunResult) -> String {
+    let summary = recorded.meta.summary.clone().unwrap_or_default();
     let mut out = String::new();
     let mut line = |head: &str, text: String| {
         let _ = writeln!(out, "{head:<9}{text}");
     };
-    // Which one a script takes, we do not know.
-    if !start.is_indirect_launch() {
-        line("java", version(&start.words[0]));
+    for fact in facts {
+        line(fact.about, fact.text.clone());
     }
     line("agent", done.fault.clone().unwrap_or_else(|| "attached".to_owned()));
-    line("program", format!("ended with {}", run::describe(done.ended)));
-    line("seen", format!("{} of {}", count(meta.events, "event"), count(meta.threads, "thread")));
+    line("program", format!("ended with {}", done.exit));
+    let (events, threads) = (count(recorded.events, "event"), count(recorded.threads, "thread"));
+    line("seen", format!("{events} of {threads}"));
     let (methods, classes) =
         (summary.coverage.application_methods, summary.coverage.application_classes);
     let own = format!("{} in {}", count(methods, "method"), count(classes, "class"));
     line("", format!("{own} of the application, {} of the JDK", summary.coverage.library_classes));
-    let mut hidden = unseen(&summary);
-    for (often, what) in [
-        (summary.stolen, "threads blocked where nobody sees it (files, sockets)"),
-        (summary.contended, "threads blocked on monitors of code that is not recorded"),
-        (summary.elements_left_out, "elements of large copied arrays"),
-    ] {
-        if often > 0 {
-            hidden.push(format!("{what}: {often}"));
-        }
-    }
+    let mut hidden: Vec<String> = done.unseen.iter().map(ToString::to_string).collect();
     hidden.extend(done.notes.iter().cloned());
     if hidden.is_empty() {
         hidden.push("nothing that is known to us".to_owned());
@@ -84,13 +65,4 @@ fn tell(start: &Start<'_>, meta: &LastMeta, done: &Run) -> String {
         line(if nth == 0 { "not seen" } else { "" }, words);
     }
     out
-}
-
-/// The release of Java, from its installation.
-fn version(java: &str) -> String {
-    let program = find_program(java).unwrap_or_else(|| Path::new(java).to_owned());
-    match release_of(&program) {
-        Some(release) => format!("{release}, {}", program.display()),
-        None => format!("of unknown release, {}", program.display()),
-    }
 }

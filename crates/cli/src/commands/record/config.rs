@@ -1,14 +1,16 @@
 //! What `untorn record` is to do.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use untorn_jvm::JvmProgram;
 use untorn_jvm::config::ScopeConfig;
 use untorn_schedule::{Marks, Plan, PolicyKind, RunControl, RunSpec};
 
 use super::args::{PolicyName, RecordArgs};
 use crate::config::scope;
 use crate::exit::{Failure, Result};
-use crate::program::Program;
+use crate::program::program;
 
 /// What `untorn record` is to do.
 #[derive(Debug)]
@@ -16,15 +18,15 @@ pub struct Record {
     pub out: PathBuf,
     pub spec: RunSpec,
     pub scope: ScopeConfig,
-    pub patience_ms: u64,
+    pub watchdog: Duration,
     pub pin: bool,
     pub quiet: bool,
-    pub program: Program,
+    pub program: JvmProgram,
 }
 
 impl Record {
     pub fn new(args: RecordArgs) -> Result<Self> {
-        let program = Program::new(args.program)?;
+        let program = program(args.program)?;
         if args.quantum == 0 {
             return Err(Failure::input("--quantum 0 would let no thread run"));
         }
@@ -48,7 +50,7 @@ impl Record {
             out: args.output,
             spec: RunSpec { control, seed: args.seed, quantum: args.quantum },
             scope: scope(args.scope),
-            patience_ms: args.patience,
+            watchdog: Duration::from_millis(args.patience),
             pin: !args.no_pin,
             quiet: args.quiet,
             program,

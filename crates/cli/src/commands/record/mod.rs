@@ -5,32 +5,38 @@ pub mod config;
 
 use std::fmt::Write;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use serde_json::json;
-use untorn_jvm::config::{Config, JvmSetup};
-use untorn_jvm::jvm_selection::JvmSelector;
-use untorn_jvm::launch::Launch;
+use untorn_frontend::{ExitKind, Output, RecordedTrace, RunOptions, RunResult};
 use untorn_report::phrasing::count;
-use untorn_schedule::RunSpec;
-use untorn_trace::{Followed, RunMeta, RunSetup};
+use untorn_trace::Followed;
 
 use crate::console;
-use crate::exit::{Failure, Result};
-use crate::run::{self, Run, RunEnd};
+use crate::exit::{self, Failure, Result};
+use crate::front_ends;
 use config::Record;
-use untorn_frontend::Surroundings;
 
 pub fn run(record: &Record) -> Result<u8> {
-    let launch = Launch::prepare().map_err(|error| run::refused(&error))?;
-    let surroundings = Surroundings::at(record.program.directory.as_deref());
-    let config = agent_config(record, &surroundings, &launch);
-    check_writable(&config.trace)?;
-    let start = record.program.start(&config);
-    let done = run::run(&launch, &start, &surroundings)?;
+    let options = RunOptions {
+        watchdog: record.watchdog,
+        pin: record.pin,
+        watch: console::recording_watch(record.quiet),
+        ..RunOptions::new(Output::Shared)
+    };
+    let kind = front_ends::of_program(&record.program);
+    let mut front_end = kind.prepare(&record.program.with_scope(&record.scope), options)?;
+    let trace = std::path::absolute(&record.out).unwrap_or_else(|_| record.out.clone());
+    check_writable(&trace)?;
+    console::ignore_interrupts();
+    let begin = Instant::now();
+    let done = front_end.run(&record.spec, &trace)?;
+    let elapsed = begin.elapsed();
+    // Its last line of progress goes with it.
+    drop(front_end);
     if !record.quiet {
-        console::tell(&summary(&config.trace, &done));
+        console::tell(&summary(&trace, &done, elapsed));
     }
-    Ok(run::exit_code(done.ended))
+    Ok(exit::of_program(done.exit))
 }
 
 /// Reports before the program is started that its trace cannot be written. An existing file stays until then.
@@ -55,65 +61,14 @@ fn check_writable(path: &Path) -> Result<()> {
     }
 }
 
-/// The configuration of the agent; what a replay needs of it is stored in the trace.
-pub fn agent_config(record: &Record, surroundings: &Surroundings, launch: &Launch) -> Config {
-    let own = JvmSetup { scope: record.scope.clone(), selector: record.program.which.clone() };
-    let meta = RunMeta {
-        command: record.program.command.clone(),
-        seed: Some(record.spec.seed),
-        front_end: "jvm".to_owned(),
-        setup: Some(RunSetup {
-            directory: surroundings.directory.clone(),
-            environment: surroundings.environment.clone(),
-            run: json!(record.spec),
-            front_end: json!(own),
-        }),
-        ..RunMeta::default()
-    };
-    let here = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    Config {
-        trace: here(&record.out),
-        progress: launch.progress_file(),
-        meta,
-        spec: record.spec.clone(),
-        scope: record.scope.clone(),
-        replay: None,
-        input: None,
-        patience_ms: record.patience_ms,
-        pin: record.pin,
-        tool_options: None,
-    }
-}
-
-/// The configuration that repeats a recorded run, and which JVM was recorded.
-pub fn config_of_trace(meta: &RunMeta, trace: &Path, launch: &Launch) -> (Config, JvmSelector) {
-    let setup = meta.setup.clone().unwrap_or_default();
-    let own: JvmSetup = serde_json::from_value(setup.front_end.clone()).unwrap_or_default();
-    let spec: RunSpec = serde_json::from_value(setup.run).unwrap_or_default();
-    let config = Config {
-        trace: trace.to_owned(),
-        progress: launch.progress_file(),
-        // What the agent determined is determined again.
-        meta: RunMeta { summary: None, ..meta.clone() },
-        spec,
-        scope: own.scope,
-        replay: None,
-        input: None,
-        patience_ms: 500,
-        pin: true,
-        tool_options: None,
-    };
-    (config, own.selector)
-}
-
 /// The summary of the run.
-fn summary(trace: &Path, done: &Run) -> String {
+fn summary(trace: &Path, done: &RunResult, elapsed: Duration) -> String {
     let mut out = String::new();
-    let meta = match crate::reading::last_meta(trace) {
+    let meta = match RecordedTrace::read(trace) {
         Ok(found) => found,
         Err(error) => return format!("untorn: the trace cannot be read: {error}\n"),
     };
-    let seconds = done.elapsed.as_secs_f64();
+    let seconds = elapsed.as_secs_f64();
     let summary = meta.meta.summary.clone().unwrap_or_default();
     let coverage = &summary.coverage;
     let _ = writeln!(
@@ -135,18 +90,14 @@ fn summary(trace: &Path, done: &Run) -> String {
     for line in &coverage.skipped {
         let _ = writeln!(out, "    skipped {line}");
     }
-    let _ = writeln!(
-        out,
-        "  {}; the program ended with {}",
-        count(summary.turns, "turn"),
-        run::describe(done.ended)
-    );
+    let _ =
+        writeln!(out, "  {}; the program ended with {}", count(summary.turns, "turn"), done.exit);
     warnings(&mut out, &meta, done);
     out
 }
 
 /// Everything that makes the trace less than it seems.
-fn warnings(out: &mut String, meta: &crate::reading::LastMeta, done: &Run) {
+fn warnings(out: &mut String, meta: &RecordedTrace, done: &RunResult) {
     let summary = meta.meta.summary.clone().unwrap_or_default();
     let mut warn = |text: String| {
         let _ = writeln!(out, "  NOTE: {text}");
@@ -189,7 +140,7 @@ fn warnings(out: &mut String, meta: &crate::reading::LastMeta, done: &Run) {
     for note in &done.notes {
         let _ = writeln!(out, "  {}", note.replace('\n', "\n  "));
     }
-    if done.ended == RunEnd::Deadlock && done.notes.is_empty() {
+    if done.exit == ExitKind::Deadlock && done.notes.is_empty() {
         let _ = writeln!(out, "  deadlock");
     }
 }

@@ -6,57 +6,32 @@ pub mod config;
 
 use std::path::Path;
 
-use untorn_jvm::launch::{Launch, Start};
-use untorn_jvm::{INPUT, SCHEDULE, config::Config};
+use untorn_frontend::{PrivateFolder, RecordedRun, ReplayOptions};
 use untorn_report::phrasing::number;
-use untorn_trace::RunMeta;
-use untorn_trace::formats::utr;
 
 use self::compare::{Compared, compare};
-use crate::commands::record::config_of_trace;
 use crate::console;
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{self, Exit, Failure, Result};
 use crate::files::Input;
-use crate::run as program_run;
+use crate::front_ends;
 use config::Replay;
-use untorn_frontend::Surroundings;
 
 pub fn run(replay: &Replay) -> Result<u8> {
     let old = Input::utr(&replay.file);
-    let kept =
-        |kind| utr::extras(&replay.file, kind).map_err(|error| Failure::input(error.to_string()));
-    let (schedule, input) = (kept(SCHEDULE)?, kept(INPUT)?);
-    let meta = crate::reading::last_meta(&replay.file).map_err(Failure::input)?;
-    let command = meta.meta.command.clone();
-    if command.is_empty() || schedule.is_empty() {
-        return Err(Failure::input(format!("{}: has no schedule", replay.file.display()))
-            .way_out("only traces made by `untorn record` can be replayed"));
-    }
-    let launch = Launch::prepare().map_err(|error| program_run::refused(&error))?;
-    let again =
-        replay.out.clone().unwrap_or_else(|| launch.progress_file().with_file_name("again.utr"));
+    let recorded = RecordedRun::read(&replay.file)?;
+    let kind = front_ends::by_name(&recorded.meta.front_end, &replay.file)?;
+    let temporary = std::env::temp_dir();
+    let folder = PrivateFolder::create_in(&temporary)
+        .map_err(|error| Failure::run(format!("cannot write {}: {error}", temporary.display())))?;
+    let again = replay.out.clone().unwrap_or_else(|| folder.path().join("again.utr"));
     let again = std::path::absolute(&again).unwrap_or(again);
-    let write = |name, bytes: &[u8]| {
-        launch.write(name, bytes).map_err(|error| Failure::run(error.to_string()))
+    console::ignore_interrupts();
+    let options = ReplayOptions {
+        trace: again.clone(),
+        debugger: replay.debug.then_some(replay.port),
+        watch: console::recording_watch(replay.quiet),
     };
-    let (schedule, input) = (write("schedule", &schedule)?, write("input", &input)?);
-    let (config, selector) = config_of_trace(&meta.meta, &again, &launch);
-    let config = Config {
-        replay: Some(schedule),
-        input: Some(input),
-        patience_ms: if replay.debug { u64::from(u32::MAX) } else { config.patience_ms },
-        ..config
-    };
-    let surroundings = surroundings_of(&meta.meta);
-    let mut extra = Vec::new();
-    if replay.debug {
-        extra.push(format!(
-            "-agentlib:jdwp=transport=dt_socket,server=y,suspend=y,address=127.0.0.1:{}",
-            replay.port
-        ));
-    }
-    let start = Start { words: &command, selector: &selector, config: &config, extra: &extra };
-    let done = program_run::run(&launch, &start, &surroundings)?;
+    let done = kind.replay(&recorded, options)?;
     let new = Input::utr(&again);
     match compare(&old, &new)? {
         Compared::Same(events) => {
@@ -64,10 +39,10 @@ pub fn run(replay: &Replay) -> Result<u8> {
                 console::tell(&format!(
                     "untorn: replayed {} events exactly; the program ended with {}\n",
                     number(events),
-                    program_run::describe(done.ended),
+                    done.exit,
                 ));
             }
-            Ok(program_run::exit_code(done.ended))
+            Ok(exit::of_program(done.exit))
         }
         Compared::Differs { at, expected, actual } => {
             console::tell(&format!(
@@ -79,12 +54,6 @@ pub fn run(replay: &Replay) -> Result<u8> {
             Ok(Exit::CouldNotRun as u8)
         }
     }
-}
-
-fn surroundings_of(meta: &RunMeta) -> Surroundings {
-    let setup = meta.setup.clone().unwrap_or_default();
-    let directory = if setup.directory.is_empty() { ".".to_owned() } else { setup.directory };
-    Surroundings { directory, environment: setup.environment }
 }
 
 impl Input {

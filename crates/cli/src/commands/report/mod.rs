@@ -16,7 +16,7 @@ use untorn_report::{identity, terminal};
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Result};
 use crate::files::write_text;
-use crate::jdk_sources;
+use crate::front_ends;
 use crate::reports;
 use config::ShowReport;
 
@@ -29,7 +29,7 @@ pub fn run(config: &ShowReport) -> Result<Exit> {
     scene::fill(&mut report.findings, folder);
     // Sources that were not found when the report was made may be found now.
     let command = report.check.as_ref().map_or(&[][..], |check| &check.command);
-    Library::new(&config.sources, jdk_sources::sources(command)).fill(&mut report);
+    Library::new(&config.sources, front_ends::library_sources(command)).fill(&mut report);
     let known = match &config.baseline {
         Some(old) => Some(identity::subtract(&mut report, &reports::read(old)?)),
         None => None,

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use untorn_explore::Options;
+use untorn_jvm::JvmProgram;
 use untorn_jvm::jvm_selection::JvmSelector;
 
 use super::args::VerifyArgs;
 use crate::config::{duration, initial_seed};
 use crate::console::{Color, Volume};
 use crate::exit::Result;
-use crate::program::Program;
+use crate::program::program;
 
 #[derive(Debug)]
 pub struct Verify {
@@ -27,7 +28,7 @@ pub struct Verify {
 /// Which program is run.
 #[derive(Debug)]
 pub enum ProgramChoice {
-    Named(Program),
+    Named(JvmProgram),
     /// That of the report; another one of its JVMs may be selected.
     OfReport(JvmSelector),
 }
@@ -36,7 +37,7 @@ impl Verify {
     pub fn new(args: VerifyArgs) -> Result<Self> {
         let is_named = !args.program.command.is_empty() || args.program.junit.is_some();
         let program = if is_named {
-            ProgramChoice::Named(Program::new(args.program)?)
+            ProgramChoice::Named(program(args.program)?)
         } else {
             let (main, test) = (args.program.main, args.program.test);
             ProgramChoice::OfReport(JvmSelector { main, test })

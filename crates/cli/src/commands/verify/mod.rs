@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use untorn_explore::{Only, Outcome};
 use untorn_findings::check::why_unreached;
+use untorn_jvm::JvmProgram;
 use untorn_jvm::config::ScopeConfig;
 use untorn_jvm::jvm_selection::JvmSelector;
 use untorn_predict::candidates::Sources;
@@ -19,7 +20,7 @@ use crate::commands::check::config::Check;
 use crate::config::source_roots;
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Result};
-use crate::program::Program;
+use crate::front_ends;
 use crate::reports;
 use config::{ProgramChoice, Verify};
 
@@ -27,7 +28,11 @@ pub fn run(verify: &Verify) -> Result<Exit> {
     let report = reports::read_of_check(&verify.report)?;
     let evidence = reports::evidence(&report, &verify.report, verify.number, "verify")?;
     let is_this = |finding: &&Finding| finding.evidence.as_ref() == Some(evidence);
-    if report.findings.iter().find(is_this).is_some_and(Finding::is_deadlock) {
+    let finding = report.findings.iter().find(is_this);
+    if let Some(finding) = finding {
+        front_ends::by_name(&finding.front_end, &verify.report)?;
+    }
+    if finding.is_some_and(Finding::is_deadlock) {
         return Err(Failure::input(format!(
             "{}: this is a deadlock, and only torn blocks are verified",
             verify.report.display()
@@ -79,7 +84,7 @@ fn check_of(verify: &Verify, report: &Report, evidence: &Evidence) -> Check {
         ProgramChoice::OfReport(own) => {
             let which =
                 JvmSelector { main: own.main.clone().or(main), test: own.test.clone().or(test) };
-            Program { command: facts.command, which, directory: directory.map(PathBuf::from) }
+            JvmProgram { command: facts.command, which, directory: directory.map(PathBuf::from) }
         }
     };
     let field =

@@ -1,11 +1,9 @@
 //! A command that starts JVMs: checks that exactly one was selected.
 
-use untorn_jvm::jvm_selection::{JvmSelector, SeenJvm};
-use untorn_jvm::launch::{Launch, Start};
-use untorn_report::phrasing::count;
-use untorn_report::text::plain;
+use untorn_frontend::FrontEndError;
+use untorn_jvm_protocol::jvm_selection::{JvmSelector, SeenJvm};
 
-use crate::exit::{Failure, Result};
+use crate::launch::{Launch, Start};
 
 /// JVMs listed in an error.
 const LISTED: usize = 12;
@@ -17,7 +15,7 @@ const SHOWN: usize = 100;
 const GRADLE_WORKER: &str = "GradleWorkerMain";
 
 /// Checks that the recorded JVM is the selected one. Reports if others match as well.
-pub fn only_one(launch: &Launch, start: &Start<'_>) -> Result<Option<String>> {
+pub fn only_one(launch: &Launch, start: &Start<'_>) -> Result<Option<String>, FrontEndError> {
     if !start.is_indirect_launch() {
         return Ok(None);
     }
@@ -25,22 +23,18 @@ pub fn only_one(launch: &Launch, start: &Start<'_>) -> Result<Option<String>> {
     let meant = seen.iter().filter(|one| one.meant).count();
     match (meant, start.selector.is_any()) {
         (1, _) => Ok(None),
-        (0, true) => Err(Failure::input(format!("'{}' started no Java program", start.words[0]))
+        (0, true) => Err(FrontEndError::input(format!("'{}' started no Java program", start.words[0]))
             .way_out(
                 "write a command that starts one with `java`, waits for it and leaves it JAVA_TOOL_OPTIONS; or start it directly: untorn record -- java -cp classes Main",
             )),
-        (0, false) => Err(Failure::input(format!("no JVM is meant by {}", words(start.selector)))
+        (0, false) => Err(FrontEndError::input(format!("no JVM is meant by {}", words(start.selector)))
             .details(list(&seen))
             .way_out(how_to_mean(start.selector, &seen))),
-        (_, true) => Err(Failure::input(format!(
-            "{} ran: which one is meant?",
-            count(seen.len() as u64, "JVM")
-        ))
+        (_, true) => Err(FrontEndError::input(format!("{} JVMs ran: which one is meant?", seen.len()))
         .details(list(&seen))
         .way_out("choose with --main and its main class or jar, as in --main 'com.acme.*'; with --test and the test class, if Maven runs it")),
         (_, false) => Ok(Some(format!(
-            "NOTE: {} are meant by {}; only the first was recorded",
-            count(meant as u64, "JVM"),
+            "NOTE: {meant} JVMs are meant by {}; only the first was recorded",
             words(start.selector)
         ))),
     }
@@ -67,9 +61,8 @@ fn words(which: &JvmSelector) -> String {
 /// The JVMs, each with the beginning of its command.
 fn list(seen: &[SeenJvm]) -> Vec<String> {
     let line = |one: &SeenJvm| {
-        let command = plain(&one.command);
-        let beginning: String = command.chars().take(SHOWN).collect();
-        let more = if beginning.len() < command.len() { "…" } else { "" };
+        let beginning: String = one.command.chars().take(SHOWN).collect();
+        let more = if beginning.len() < one.command.len() { "…" } else { "" };
         format!("seen: {beginning}{more}")
     };
     let mut lines: Vec<String> = seen.iter().take(LISTED).map(line).collect();

@@ -1,0 +1,36 @@
+//! Every front end there is, and which one a program or a trace is for.
+
+use std::path::{Path, PathBuf};
+
+use untorn_frontend::FrontEndKind;
+use untorn_jvm::{Jvm, JvmProgram};
+
+use crate::exit::{Failure, Result};
+
+/// All of them. A new one is added here, and where arguments become its options (`program.rs`).
+const ALL: [&dyn FrontEndKind; 1] = [&Jvm];
+
+/// The one that runs a program which the command line names.
+pub fn of_program(_: &JvmProgram) -> &'static dyn FrontEndKind {
+    &Jvm
+}
+
+/// The one by which something was recorded; `file` says so.
+pub fn by_name(name: &str, file: &Path) -> Result<&'static dyn FrontEndKind> {
+    ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+        let known: Vec<&str> = ALL.iter().map(|kind| kind.name()).collect();
+        let what = match name {
+            "" => "it does not say which front end recorded it".to_owned(),
+            _ => format!("recorded by the front end '{name}', which this untorn does not have"),
+        };
+        Failure::input(format!("{}: {what}", file.display())).way_out(format!(
+            "this one has: {}. Use the untorn that made the file, or make it again with this one",
+            known.join(", ")
+        ))
+    })
+}
+
+/// Where the sources of the language's own library are, for the installation that a command runs on.
+pub fn library_sources(command: &[String]) -> Option<PathBuf> {
+    untorn_jvm::jdk::sources(command)
+}

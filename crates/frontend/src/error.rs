@@ -1,0 +1,50 @@
+//! Why a program cannot be run.
+
+/// Whose fault it is that a program cannot be run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FaultKind {
+    /// What the user gave makes no sense.
+    Input,
+    /// The same, and the program has already printed why.
+    InputReported,
+    /// The system, or the program, did not do what it should.
+    Run,
+}
+
+/// Why the program cannot be run. The words are for the user.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct FrontEndError {
+    pub kind: FaultKind,
+    pub message: String,
+    /// Further lines.
+    pub details: Vec<String>,
+    /// What the user can do about it.
+    pub way_out: Option<String>,
+}
+
+impl FrontEndError {
+    pub fn run(message: impl Into<String>) -> Self {
+        Self { kind: FaultKind::Run, message: message.into(), details: Vec::new(), way_out: None }
+    }
+
+    pub fn input(message: impl Into<String>) -> Self {
+        Self { kind: FaultKind::Input, ..Self::run(message) }
+    }
+
+    pub fn input_reported(message: impl Into<String>) -> Self {
+        Self { kind: FaultKind::InputReported, ..Self::run(message) }
+    }
+
+    #[must_use]
+    pub fn details(mut self, lines: impl IntoIterator<Item = String>) -> Self {
+        self.details.extend(lines);
+        self
+    }
+
+    #[must_use]
+    pub fn way_out(mut self, words: impl Into<String>) -> Self {
+        self.way_out = Some(words.into());
+        self
+    }
+}

@@ -1,0 +1,157 @@
+//! What is left of a run beside its trace.
+
+use std::fmt;
+
+use untorn_trace::{Followed, RecordingSummary};
+
+/// How the program ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ExitKind {
+    Exit(i32),
+    Signal(i32),
+    /// No thread could ever run again.
+    Deadlock,
+    /// It was stopped because it took too long.
+    TimedOut,
+}
+
+/// Completes "the program ended with …".
+impl fmt::Display for ExitKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exit(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => write!(f, "signal {signal}"),
+            Self::Deadlock => f.write_str("a deadlock"),
+            Self::TimedOut => f.write_str("the end of its time"),
+        }
+    }
+}
+
+/// What is left of a run beside its trace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunResult {
+    pub exit: ExitKind,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+    /// The exceptions, or whatever the language calls them, that ended a thread; without the name of the
+    /// thread, which says nothing of what happened.
+    pub uncaught: Vec<String>,
+    pub followed: Option<Followed>,
+    /// How often a thread that could go on was stopped, if that is known.
+    pub preemptions: Option<u64>,
+    /// What the front end could not see.
+    pub unseen: Vec<Unseen>,
+    /// Why the runtime gave up control, if it did.
+    pub fault: Option<String>,
+    /// What else the runtime has to say: a deadlock, a plan that could not be followed.
+    pub notes: Vec<String>,
+}
+
+impl RunResult {
+    /// One that has ended so, and of which nothing else is known.
+    pub fn new(exit: ExitKind) -> Self {
+        Self {
+            exit,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            uncaught: Vec::new(),
+            followed: None,
+            preemptions: None,
+            unseen: Vec::new(),
+            fault: None,
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// Something of a run that no event shows.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Unseen {
+    /// Code that could not be instrumented, and why.
+    Skipped(String),
+    /// Something that the program used and that leaves no events.
+    Used(String),
+    /// Threads that the runtime of the language started.
+    UncontrolledThreads(u64),
+    VirtualThreads(u64),
+    /// How often a thread blocked outside of what is controlled.
+    BlockedOutside(u64),
+    /// How often a thread blocked on a monitor of code that is not recorded.
+    Contended(u64),
+    /// Elements of large copied arrays.
+    Elements(u64),
+}
+
+impl Unseen {
+    /// All that a recording says of what it does not show.
+    pub fn of(summary: &RecordingSummary) -> Vec<Self> {
+        let coverage = &summary.coverage;
+        let skipped = coverage.skipped.iter().cloned().map(Self::Skipped);
+        let used = coverage.unseen.iter().cloned().map(Self::Used);
+        let counted = [
+            (summary.uncontrolled_threads, Self::UncontrolledThreads as fn(u64) -> Self),
+            (summary.virtual_threads_unseen, Self::VirtualThreads),
+            (summary.stolen, Self::BlockedOutside),
+            (summary.contended, Self::Contended),
+            (summary.elements_left_out, Self::Elements),
+        ];
+        let counted = counted.into_iter().filter(|(often, _)| *often > 0);
+        skipped.chain(used).chain(counted.map(|(often, unseen)| unseen(often))).collect()
+    }
+
+    /// Whether it is so in every run of the program. What is not, is a count that differs from run to run.
+    pub fn is_of_the_program(&self) -> bool {
+        match self {
+            Self::Skipped(_)
+            | Self::Used(_)
+            | Self::UncontrolledThreads(_)
+            | Self::VirtualThreads(_) => true,
+            Self::BlockedOutside(_) | Self::Contended(_) | Self::Elements(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for Unseen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Skipped(what) => write!(f, "not instrumented: {what}"),
+            Self::Used(what) => write!(f, "used, but not seen: {what}"),
+            Self::UncontrolledThreads(_) => {
+                f.write_str("threads that the JVM itself started ran without control")
+            }
+            Self::VirtualThreads(_) => f.write_str("virtual threads ran without control"),
+            Self::BlockedOutside(often) => {
+                write!(f, "threads blocked where nobody sees it (files, sockets): {often}")
+            }
+            Self::Contended(often) => {
+                write!(f, "threads blocked on monitors of code that is not recorded: {often}")
+            }
+            Self::Elements(often) => write!(f, "elements of large copied arrays: {often}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_counted_is_unseen() {
+        assert_eq!(Unseen::of(&RecordingSummary::default()), []);
+        let mut summary = RecordingSummary {
+            stolen: 2,
+            virtual_threads_unseen: 1,
+            ..RecordingSummary::default()
+        };
+        summary.coverage.skipped.push("Big.run: too large".to_owned());
+        let unseen = Unseen::of(&summary);
+        let expected = [
+            Unseen::Skipped("Big.run: too large".to_owned()),
+            Unseen::VirtualThreads(1),
+            Unseen::BlockedOutside(2),
+        ];
+        assert_eq!(unseen, expected);
+        let lasting = unseen.iter().filter(|one| one.is_of_the_program()).count();
+        assert_eq!(lasting, 2, "a count of one run says nothing of the program");
+    }
+}

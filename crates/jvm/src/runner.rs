@@ -1,0 +1,351 @@
+//! Runs a Java program: with its output kept aside, as an exploration wants it, or with our own streams.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use untorn_frontend::processes::{self, Ending, ProcessError};
+use untorn_frontend::{
+    ExitKind, FrontEnd, FrontEndError, Output, Program, RecordedTrace, RunOptions, RunResult,
+    Unseen, Watch,
+};
+use untorn_jvm_protocol::NO_TEST_EXIT;
+use untorn_jvm_protocol::config::Config;
+use untorn_runtime_protocol::{DEADLOCK_EXIT, Progress, SCHEDULE};
+use untorn_schedule::{RunSpec, Schedule};
+use untorn_trace::formats::utr;
+use untorn_trace::{RecordingSummary, RunMeta};
+
+use crate::agent_config::{Common, ReplayFiles};
+use crate::launch::{Launch, LaunchError, Start};
+use crate::program::is_junit;
+use crate::{noise, which_jvm};
+
+/// A run whose output is kept may take this long, if nobody says how long.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// How often it is said how far a run is.
+const NEWS: Duration = Duration::from_millis(250);
+
+/// Output that is kept of one run; more is no help to anybody.
+const MAX_OUTPUT: u64 = 1 << 20;
+
+/// How the class that runs tests begins its complaint.
+const COMPLAINT: &str = "untorn: error: ";
+
+/// As many JVMs as may run at once.
+pub struct JvmRunner {
+    workers: Vec<Worker>,
+}
+
+impl JvmRunner {
+    pub fn new(program: &Program, options: RunOptions) -> Result<Self, FrontEndError> {
+        let RunOptions { output, jobs, time_limit, watchdog, pin, watch } = options;
+        let common = Common::new(program, watchdog, pin)?;
+        let worker = |number| Worker::new(common.clone(), output.clone(), number, time_limit);
+        let workers: Result<Vec<Worker>, FrontEndError> = (1..=jobs.max(1)).map(worker).collect();
+        let mut workers = workers?;
+        workers[0].watch_by(watch);
+        Ok(Self { workers })
+    }
+}
+
+impl FrontEnd for JvmRunner {
+    fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
+        self.workers[0].run(spec, trace)
+    }
+
+    fn run_all(&mut self, calls: &[(RunSpec, PathBuf)]) -> Vec<Result<RunResult, FrontEndError>> {
+        let mut out = Vec::with_capacity(calls.len());
+        for round in calls.chunks(self.workers.len()) {
+            let workers = self.workers.iter_mut().zip(round);
+            let results: Vec<_> = std::thread::scope(|scope| {
+                let handles: Vec<_> = workers
+                    .map(|(worker, (spec, trace))| scope.spawn(|| worker.run(spec, trace)))
+                    .collect();
+                let lost = |_| Err(FrontEndError::run("the thread that ran the program died"));
+                handles.into_iter().map(|handle| handle.join().unwrap_or_else(lost)).collect()
+            });
+            out.extend(results);
+        }
+        out
+    }
+}
+
+/// How a run is repeated, beside its description.
+#[derive(Debug)]
+pub struct Repeat {
+    pub files: ReplayFiles,
+    /// That of the recorded run.
+    pub meta: RunMeta,
+    /// Further options of the JVM.
+    pub extra: Vec<String>,
+}
+
+/// Where the output of one worker's runs goes.
+enum Streams {
+    Shared,
+    /// Standard output and standard error.
+    Kept([PathBuf; 2]),
+}
+
+/// One JVM at a time.
+pub struct Worker {
+    launch: Launch,
+    /// What every run has in common.
+    common: Common,
+    /// A run may take this long. The first one whose output is kept sets the measure for the others.
+    time_limit: Option<Duration>,
+    streams: Streams,
+    watch: Option<Watch>,
+}
+
+impl Worker {
+    /// The worker of that number, counted from one.
+    pub fn new(
+        common: Common,
+        output: Output,
+        number: usize,
+        time_limit: Option<Duration>,
+    ) -> Result<Self, FrontEndError> {
+        let launch = Launch::prepare()?;
+        let suffix = if number == 1 { String::new() } else { format!("-{number}") };
+        let (streams, time_limit) = match output {
+            Output::Shared => (Streams::Shared, time_limit),
+            Output::Kept(folder) => {
+                let file = |name| folder.join(format!("{name}{suffix}.txt"));
+                let files = ["stdout", "stderr"].map(file);
+                (Streams::Kept(files), Some(time_limit.unwrap_or(LONGEST)))
+            }
+        };
+        let worker = Self { launch, common, time_limit, streams, watch: None };
+        // A command that cannot be started is told at once, and as what it is.
+        let config = worker.common.config(&RunSpec::default(), Path::new(""), &worker.launch);
+        worker.launch.command(&worker.start(&config, &[]), |_| ())?;
+        Ok(worker)
+    }
+
+    pub fn watch_by(&mut self, watch: Option<Watch>) {
+        self.watch = watch;
+    }
+
+    /// A file that a run can read, and that is removed with this worker.
+    pub fn write(&self, name: &str, content: &[u8]) -> Result<PathBuf, FrontEndError> {
+        Ok(self.launch.write(name, content)?)
+    }
+
+    fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
+        if let (Some(plan), Streams::Kept(_)) = (spec.control.as_plan(), &self.streams) {
+            // For who wants to see what was tried; the run does not depend on it.
+            let _ = std::fs::write(trace.with_file_name("plan.txt"), plan.to_string());
+        }
+        let config = self.common.config(spec, trace, &self.launch);
+        self.run_by(&config, &[])
+    }
+
+    /// Repeats a recorded run.
+    pub fn repeat(
+        &mut self,
+        spec: &RunSpec,
+        trace: &Path,
+        repeat: &Repeat,
+    ) -> Result<RunResult, FrontEndError> {
+        let config = Config {
+            // What the agent determined is determined again.
+            meta: RunMeta { summary: None, ..repeat.meta.clone() },
+            replay: Some(repeat.files.schedule.clone()),
+            input: Some(repeat.files.input.clone()),
+            ..self.common.config(spec, trace, &self.launch)
+        };
+        self.run_by(&config, &repeat.extra)
+    }
+
+    fn start<'a>(&'a self, config: &'a Config, extra: &'a [String]) -> Start<'a> {
+        let Common { command, own, .. } = &self.common;
+        Start { words: command, selector: &own.selector, config, extra }
+    }
+
+    fn run_by(&mut self, config: &Config, extra: &[String]) -> Result<RunResult, FrontEndError> {
+        let begin = Instant::now();
+        let ended = self.execute(config, extra)?;
+        if matches!(self.streams, Streams::Kept(_)) {
+            // A run that is steered may be much slower than one that is not, but not for ever.
+            let measure = (begin.elapsed() * 20).max(Duration::from_secs(20));
+            self.time_limit = self.time_limit.map(|limit| limit.min(measure));
+        }
+        let start = self.start(config, extra);
+        match &self.streams {
+            Streams::Shared => self.shared_result(ended, &start, &config.trace),
+            Streams::Kept(files) => self.kept_result(ended, &start, &config.trace, files),
+        }
+    }
+
+    /// Runs the command to its end.
+    fn execute(&mut self, config: &Config, extra: &[String]) -> Result<ExitKind, FrontEndError> {
+        let start = self.start(config, extra);
+        let apply = |command: &mut Command| self.common.surroundings.apply(command);
+        let mut command = self.launch.command(&start, apply)?;
+        match &self.streams {
+            Streams::Shared => command.stdin(Stdio::inherit()),
+            Streams::Kept([stdout, stderr]) => {
+                command.stdin(Stdio::null()).stdout(created(stdout)?).stderr(created(stderr)?)
+            }
+        };
+        let mut watch = self.watch.take();
+        let mut next = Instant::now();
+        let mut look = || {
+            if let Some(watch) = &mut watch
+                && Instant::now() >= next
+                && let Some(said) = self.launch.progress()
+            {
+                next = Instant::now() + NEWS;
+                watch(&said);
+            }
+        };
+        let ended = processes::run_to_end(&mut command, self.time_limit, &mut look);
+        self.watch = watch;
+        match ended {
+            Ok(Ending::Ended(status)) => Ok(ending(status)),
+            Ok(Ending::TimedOut) => Ok(ExitKind::TimedOut),
+            Err(ProcessError::Start(error)) => Err(self.not_started(&error)),
+            Err(ProcessError::Lost(error)) => {
+                Err(FrontEndError::run(format!("lost the program: {error}")))
+            }
+        }
+    }
+
+    /// The system did not start the command.
+    fn not_started(&self, error: &std::io::Error) -> FrontEndError {
+        let name = &self.common.command[0];
+        if error.kind() == std::io::ErrorKind::NotFound {
+            return LaunchError::NotFound(name.clone()).into();
+        }
+        FrontEndError::run(format!("cannot start '{name}': {error}"))
+    }
+
+    /// What is left of a run whose output somebody has seen already.
+    fn shared_result(
+        &self,
+        ended: ExitKind,
+        start: &Start<'_>,
+        trace: &Path,
+    ) -> Result<RunResult, FrontEndError> {
+        if ended == ExitKind::Exit(NO_TEST_EXIT) && is_junit(start.words) {
+            return Err(FrontEndError::input_reported("there is no such test"));
+        }
+        let late = which_jvm::only_one(&self.launch, start)?;
+        let Some(Progress { deadlock, fault, mut notes, .. }) = self.launch.progress() else {
+            return Err(no_agent([format!("it ended with {ended}")]));
+        };
+        notes.extend(late);
+        // Whoever reads the trace is told why it cannot be read.
+        let summary = RecordedTrace::read(trace).ok().and_then(|said| said.meta.summary);
+        let summary = summary.unwrap_or_default();
+        let exit = if deadlock { ExitKind::Deadlock } else { ended };
+        Ok(RunResult { fault, notes, ..said_by(&summary, exit) })
+    }
+
+    /// What is left of a run that nobody has seen.
+    fn kept_result(
+        &self,
+        ended: ExitKind,
+        start: &Start<'_>,
+        trace: &Path,
+        files: &[PathBuf; 2],
+    ) -> Result<RunResult, FrontEndError> {
+        let [mut stdout, stderr] = [kept(&files[0]), kept(&files[1])];
+        if start.is_indirect_launch() {
+            stdout = noise::without(&stdout);
+        }
+        let output = String::from_utf8_lossy(&stderr);
+        if ended == ExitKind::Exit(NO_TEST_EXIT) && is_junit(start.words) {
+            return Err(no_test(&output));
+        }
+        if ended != ExitKind::TimedOut {
+            which_jvm::only_one(&self.launch, start).map_err(|error| {
+                error.details([format!("what it printed: {}", files[0].display())])
+            })?;
+        }
+        let first_lines = || output.lines().take(8).map(str::to_owned);
+        let Some(Progress { deadlock, fault, notes, .. }) = self.launch.progress() else {
+            return Err(no_agent(first_lines()));
+        };
+        let said = RecordedTrace::read(trace)
+            .map_err(|error| FrontEndError::run(format!("the trace cannot be read: {error}")))?;
+        let summary = said.meta.summary.unwrap_or_default();
+        if summary.coverage.application_classes == 0 && said.cut.is_none() {
+            return Err(FrontEndError::run(
+                "nothing of the application was recorded, so nothing was checked",
+            )
+            .details(first_lines())
+            .way_out(
+                "check the command; `--instrument` adds classes, `--exclude` may have hidden them",
+            ));
+        }
+        let exit = if deadlock { ExitKind::Deadlock } else { ended };
+        let (preemptions, uncaught) = (preemptions(trace), exceptions(&stderr));
+        let result = said_by(&summary, exit);
+        Ok(RunResult { stdout, stderr, uncaught, preemptions, fault, notes, ..result })
+    }
+}
+
+/// What the trace says of its run.
+fn said_by(summary: &RecordingSummary, exit: ExitKind) -> RunResult {
+    let followed = summary.followed.clone();
+    RunResult { followed, unseen: Unseen::of(summary), ..RunResult::new(exit) }
+}
+
+fn created(path: &Path) -> Result<File, FrontEndError> {
+    File::create(path)
+        .map_err(|error| FrontEndError::run(format!("cannot write {}: {error}", path.display())))
+}
+
+fn kept(path: &Path) -> Vec<u8> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    if let Ok(file) = File::open(path) {
+        // What cannot be read is not compared.
+        let _ = file.take(MAX_OUTPUT).read_to_end(&mut bytes);
+    }
+    bytes
+}
+
+fn no_agent(details: impl IntoIterator<Item = String>) -> FrontEndError {
+    FrontEndError::run("the JVM did not start with the agent, so nothing was recorded")
+        .details(details)
+        .way_out("Java 11 or newer is needed; `java -version` tells")
+}
+
+/// What the class that runs tests has printed, as an error of our own.
+fn no_test(said: &str) -> FrontEndError {
+    let mut lines = said.lines().skip_while(|line| !line.starts_with(COMPLAINT));
+    let what = lines.next().and_then(|line| line.strip_prefix(COMPLAINT)).unwrap_or("no such test");
+    let more = lines.take_while(|line| line.starts_with(' ')).map(|line| line.trim().to_owned());
+    FrontEndError::input(what).details(more)
+}
+
+fn ending(status: std::process::ExitStatus) -> ExitKind {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(DEADLOCK_EXIT), _) => ExitKind::Deadlock,
+        (Some(code), _) => ExitKind::Exit(code),
+        (None, signal) => ExitKind::Signal(signal.unwrap_or(0)),
+    }
+}
+
+/// The first lines of stack traces that the JVM printed.
+fn exceptions(stderr: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(stderr);
+    text.lines()
+        .filter_map(|line| line.strip_prefix("Exception in thread "))
+        // The name of the thread says nothing of what happened.
+        .filter_map(|line| Some(line.strip_prefix('"')?.split_once("\" ")?.1.trim().to_owned()))
+        .collect()
+}
+
+/// How often the schedule of a trace stopped a thread that could go on.
+fn preemptions(trace: &Path) -> Option<u64> {
+    let schedule = utr::extras(trace, SCHEDULE).ok()?;
+    Some(Schedule::preemptions(&Schedule::decode(&schedule).ok()?))
+}

@@ -113,12 +113,6 @@ pub fn tell(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", plain_lines(text));
 }
 
-/// From now on Ctrl-C is for the program that was started, which ends by it; this process reports.
-pub fn ignore_interrupts() {
-    // Without it the trace is complete nevertheless, only nothing is printed about it.
-    let _ = ctrlc::set_handler(|| {});
-}
-
 /// One line on a terminal's standard error that is written over and over. Nothing is ever written to a file or a pipe.
 #[derive(Debug)]
 pub struct StatusLine {

@@ -23,9 +23,10 @@ use commands::{
 };
 use exit::{Exit, Result};
 use project::{ExplicitArgs, Project};
+use untorn_frontend::termination;
 
 fn main() -> ExitCode {
-    match run() {
+    let code = match run() {
         Ok(code) => code,
         Err(failure) => {
             if !failure.is_silent() {
@@ -33,7 +34,9 @@ fn main() -> ExitCode {
             }
             failure.exit.into()
         }
-    }
+    };
+    // What was done is said and kept, but it is not what was asked for.
+    termination::requested().map_or(code, |signal| termination::exit_code(signal).into())
 }
 
 fn run() -> Result<ExitCode> {

@@ -274,13 +274,14 @@ fn wanted_by(finding: &Finding) -> Wanted<'_> {
 
 #[cfg(test)]
 mod tests {
+    use untorn_frontend::PrivateFolder;
+
     use super::*;
 
-    fn folder(name: &str, files: &[&str]) -> PathBuf {
-        let root =
-            std::env::temp_dir().join(format!("untorn-sources-{}-{name}", std::process::id()));
+    fn folder(files: &[&str]) -> PrivateFolder {
+        let root = PrivateFolder::create_in(&std::env::temp_dir()).expect("writable");
         for file in files {
-            let path = root.join(file);
+            let path = root.path().join(file);
             std::fs::create_dir_all(path.parent().expect("a parent")).expect("writable");
             std::fs::write(path, "one\ntwo\nthree\n").expect("writable");
         }
@@ -296,31 +297,34 @@ mod tests {
 
     #[test]
     fn one_file_is_taken_and_two_are_not() {
-        let root = folder("two", &["a/Bank.java", "b/com/acme/Bank.java", "b/Other.java"]);
-        assert_eq!(found(&root, "Other.java", "").as_deref(), Some("b/Other.java"));
-        assert_eq!(found(&root, "Bank.java", ""), None, "which one?");
-        let known = found(&root, "Bank.java", "com.acme.Bank");
+        let root = folder(&["a/Bank.java", "b/com/acme/Bank.java", "b/Other.java"]);
+        assert_eq!(found(root.path(), "Other.java", "").as_deref(), Some("b/Other.java"));
+        assert_eq!(found(root.path(), "Bank.java", ""), None, "which one?");
+        let known = found(root.path(), "Bank.java", "com.acme.Bank");
         assert_eq!(known.as_deref(), Some("b/com/acme/Bank.java"));
-        assert_eq!(found(&root, "Bank.java", "org.else.Bank"), None, "the package is another");
-        let _ = std::fs::remove_dir_all(root);
+        assert_eq!(
+            found(root.path(), "Bank.java", "org.else.Bank"),
+            None,
+            "the package is another"
+        );
     }
 
     #[test]
     fn nothing_outside_of_the_root_is_opened() {
-        let root = folder("outside", &["secret.txt", "inside/Bank.java"]);
-        let inside = root.join("inside");
+        let root = folder(&["secret.txt", "inside/Bank.java"]);
+        let inside = root.path().join("inside");
         assert_eq!(found(&inside, "../secret.txt", ""), None);
         assert_eq!(found(&inside, "/etc/passwd", ""), None);
-        std::os::unix::fs::symlink(root.join("secret.txt"), inside.join("link.txt")).expect("link");
+        std::os::unix::fs::symlink(root.path().join("secret.txt"), inside.join("link.txt"))
+            .expect("link");
         assert_eq!(found(&inside, "link.txt", ""), None, "a link may lead anywhere");
-        let _ = std::fs::remove_dir_all(root);
     }
 
     /// The JDK's archive is for classes of packages, and a copy in the roots goes before it.
     #[test]
     fn archives_are_searched_as_folders_are() {
-        let root = folder("archives", &["copy/java/util/Stack.java"]);
-        let (jdk, jar) = (root.join("src.zip"), root.join("lib-sources.jar"));
+        let root = folder(&["copy/java/util/Stack.java"]);
+        let (jdk, jar) = (root.path().join("src.zip"), root.path().join("lib-sources.jar"));
         let text = "one\ntwo\n";
         archive::tests::archive(
             &jdk,
@@ -330,7 +334,7 @@ mod tests {
             &jar,
             &[("com/acme/Pool.java", text), ("com/acme/Bank.java", text)],
         );
-        let mut library = Library::new(&[root.join("copy"), jar], Some(jdk));
+        let mut library = Library::new(&[root.path().join("copy"), jar], Some(jdk));
         library.search(["Vector.java", "Stack.java", "Pool.java"].map(str::to_owned).into());
         let shown =
             |file: &str, class: &str| library.get(file, class).map(|found| found.shown.clone());
@@ -343,6 +347,5 @@ mod tests {
         assert_eq!(shown("Pool.java", "").as_deref(), Some("com/acme/Pool.java"));
         let wanted = Wanted::from([(("Pool.java", "com.acme.Pool"), BTreeSet::from([2]))]);
         assert_eq!(library.cut(&wanted)[0].lines, ["one", "two"]);
-        let _ = std::fs::remove_dir_all(root);
     }
 }

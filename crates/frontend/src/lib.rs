@@ -12,6 +12,7 @@ mod program;
 mod recorded;
 mod result;
 pub mod surroundings;
+pub mod termination;
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +24,7 @@ pub use program::{Fact, Output, Program, ReplayOptions, RunOptions, Watch};
 pub use recorded::{RecordedRun, RecordedTrace};
 pub use result::{ExitKind, RunResult, Unseen};
 pub use surroundings::Surroundings;
-pub use untorn_runtime_protocol::Progress;
+pub use untorn_runtime_protocol::{Owner, Progress};
 
 /// A program that is ready to be run: what [`FrontEndKind::prepare`] gives.
 ///

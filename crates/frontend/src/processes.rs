@@ -1,13 +1,24 @@
 //! Running a command to its end, and ending it together with everything that it started.
+//!
+//! No program outlives this process, whatever ends it. A signal that can be noted ([`termination`]) ends the program in
+//! order. If this process is killed, the kernel kills the command ([`end_with_parent`]), and a runtime further below
+//! sees that its [`Owner`](untorn_runtime_protocol::Owner) is gone.
+#![allow(unsafe_code)]
 
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
+use crate::termination;
+
 /// Time for a program that was asked to end.
 const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Time for a program to end by the signal that this process got, which it may handle in its own way.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// How often it is looked whether a program has ended.
 const TICK: Duration = Duration::from_millis(5);
@@ -18,6 +29,8 @@ pub enum Ending {
     Ended(ExitStatus),
     /// It took too long and was ended.
     TimedOut,
+    /// It was ended because this process is to end; see [`termination::requested`].
+    Interrupted(ExitStatus),
 }
 
 /// Why a command did not come to an end that is known.
@@ -28,10 +41,13 @@ pub enum ProcessError {
     Start(io::Error),
     #[error("lost the program: {0}")]
     Lost(io::Error),
+    /// It was not started, because this process is to end.
+    #[error("interrupted")]
+    Interrupted,
 }
 
-/// Starts a command, waits for its end, and makes it end if that takes longer than the limit. `look` is called again
-/// and again meanwhile.
+/// Starts a command, waits for its end, and makes it end if that takes longer than the limit, or if this process is to
+/// end. `look` is called again and again meanwhile.
 ///
 /// # Errors
 /// If it was not started, or the system does not say how it ended.
@@ -40,47 +56,105 @@ pub fn run_to_end(
     limit: Option<Duration>,
     look: &mut dyn FnMut(),
 ) -> Result<Ending, ProcessError> {
-    let mut child = command.spawn().map_err(ProcessError::Start)?;
-    if let Some(status) = await_end(&mut child, limit, look)? {
-        return Ok(Ending::Ended(status));
-    }
-    // A program that is asked to end does so in order, and the trace is whole.
-    let all = tree(&child);
-    signal(&all, Signal::TERM);
-    let begin = Instant::now();
-    // A script is gone at once; its JVM still has to close the trace.
-    while begin.elapsed() < FAREWELL && any_is_alive(&all) {
-        await_end(&mut child, Some(TICK), &mut || ())?;
-    }
-    signal(&all, Signal::KILL);
-    // Whether it has just ended by itself makes no difference.
-    let _ = child.wait();
-    Ok(Ending::TimedOut)
-}
-
-/// How the command ended, if it did within that time.
-fn await_end(
-    child: &mut Child,
-    limit: Option<Duration>,
-    look: &mut dyn FnMut(),
-) -> Result<Option<ExitStatus>, ProcessError> {
+    // The kernel ends the command with the thread that started it. It is this one, which waits for it below.
+    end_with_parent(command);
+    let mut running = Running::start(command)?;
     let begin = Instant::now();
     loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Ok(Some(status)),
-            Ok(None) if limit.is_none_or(|limit| begin.elapsed() < limit) => {
-                std::thread::sleep(TICK);
-            }
-            Ok(None) => return Ok(None),
-            Err(error) => return Err(ProcessError::Lost(error)),
+        if let Some(status) = running.look_for_end()? {
+            return Ok(Ending::Ended(status));
         }
+        if let Some(signal) = termination::requested() {
+            return running.interrupt(signal).map(Ending::Interrupted);
+        }
+        if limit.is_some_and(|limit| begin.elapsed() >= limit) {
+            running.end(&[(Signal::TERM, FAREWELL)])?;
+            return Ok(Ending::TimedOut);
+        }
+        std::thread::sleep(TICK);
         look();
     }
 }
 
-/// The child and all below it, as long as they are: a script that is ended alone leaves its JVM behind.
-fn tree(child: &Child) -> Vec<Pid> {
-    let mut found = vec![Pid::from_child(child)];
+/// A command that was started. It is waited for before this is dropped.
+struct Running(Child);
+
+impl Running {
+    fn start(command: &mut Command) -> Result<Self, ProcessError> {
+        // Held while it is started, so that whoever ends everything at once sees all there is.
+        let mut resources = termination::resources();
+        if termination::requested().is_some() {
+            return Err(ProcessError::Interrupted);
+        }
+        let child = command.spawn().map_err(ProcessError::Start)?;
+        resources.commands.push(Pid::from_child(&child));
+        Ok(Self(child))
+    }
+
+    fn look_for_end(&mut self) -> Result<Option<ExitStatus>, ProcessError> {
+        self.0.try_wait().map_err(ProcessError::Lost)
+    }
+
+    /// Passes a signal on. A terminal has sent it to the program already, and it may handle it, or ignore it: then it is
+    /// asked to end as any other.
+    fn interrupt(&mut self, signal: i32) -> Result<ExitStatus, ProcessError> {
+        match Signal::from_named_raw(signal) {
+            Some(same) if same != Signal::TERM => {
+                self.end(&[(same, GRACE), (Signal::TERM, FAREWELL)])
+            }
+            _ => self.end(&[(Signal::TERM, FAREWELL)]),
+        }
+    }
+
+    /// Sends signals, each with time to end, to the command and all below it; kills what is left then. A program that is
+    /// asked to end does so in order, and its trace is whole.
+    fn end(&mut self, signals: &[(Signal, Duration)]) -> Result<ExitStatus, ProcessError> {
+        let all = tree(Pid::from_child(&self.0));
+        for &(signal, time) in signals {
+            send(&all, signal);
+            let begin = Instant::now();
+            // A script is gone at once; its JVM still has to close the trace.
+            while begin.elapsed() < time && any_is_alive(&all) {
+                self.look_for_end()?;
+                std::thread::sleep(TICK);
+            }
+        }
+        send(&all, Signal::KILL);
+        self.0.wait().map_err(ProcessError::Lost)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let own = Pid::from_child(&self.0);
+        termination::resources().commands.retain(|&pid| pid != own);
+    }
+}
+
+/// Has the kernel kill the command when the thread that started it ends, and with it the process, in whatever way.
+fn end_with_parent(command: &mut Command) {
+    let parent = rustix::process::getpid();
+    let bind = move || {
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        // It may have ended before.
+        if rustix::process::getppid() == Some(parent) {
+            Ok(())
+        } else {
+            Err(rustix::io::Errno::SRCH.into())
+        }
+    };
+    // SAFETY: the closure makes system calls and nothing else, which is all that may be done between fork and exec.
+    unsafe { command.pre_exec(bind) };
+}
+
+/// Ends a command and all below it at once.
+pub(crate) fn kill_tree(command: Pid) {
+    send(&tree(command), Signal::KILL);
+}
+
+/// The process and all below it, as long as they are: a script that is ended alone leaves its JVM behind.
+fn tree(root: Pid) -> Vec<Pid> {
+    let mut found = vec![root];
     let mut next = 0;
     while let Some(&pid) = found.get(next) {
         found.extend(children(pid));
@@ -115,8 +189,43 @@ fn is_alive(process: Pid) -> bool {
 }
 
 /// Those that have ended already do not matter.
-fn signal(processes: &[Pid], signal: Signal) {
+fn send(processes: &[Pid], signal: Signal) {
     for &process in processes.iter().filter(|&&process| is_alive(process)) {
         let _ = rustix::process::kill_process(process, signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_ends_by_itself_is_said_how() {
+        let mut command = Command::new("sh");
+        let ending = run_to_end(command.args(["-c", "exit 7"]), None, &mut || ());
+        assert!(matches!(ending, Ok(Ending::Ended(status)) if status.code() == Some(7)));
+        let lost = run_to_end(&mut Command::new("/no/such/command"), None, &mut || ());
+        assert!(matches!(lost, Err(ProcessError::Start(_))));
+    }
+
+    #[test]
+    fn a_script_that_takes_too_long_is_ended_with_what_it_started() {
+        let mut command = Command::new("sh");
+        // The one below ignores the signal; it has to be killed.
+        command.args(["-c", "sh -c 'trap : TERM; while :; do sleep 1; done' & wait"]);
+        let mut seen = Vec::new();
+        let own = rustix::process::getpid();
+        let mut look = || {
+            let below: Vec<Pid> = tree(own).into_iter().skip(1).collect();
+            if below.len() > seen.len() {
+                seen = below;
+            }
+        };
+        let ending = run_to_end(&mut command, Some(Duration::from_millis(200)), &mut look);
+        assert!(matches!(ending, Ok(Ending::TimedOut)));
+        assert!(!seen.is_empty());
+        while any_is_alive(&seen) {
+            std::thread::yield_now();
+        }
     }
 }

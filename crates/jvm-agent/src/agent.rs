@@ -215,7 +215,7 @@ fn start_writer(file: File, converter: Converter, recorder: &Arc<Recorder>) -> i
     Ok(())
 }
 
-fn end_process(code: i32) {
+pub(crate) fn end_process(code: i32) {
     // SAFETY: ends the process at once.
     unsafe { libc::_exit(code) }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use untorn_runtime_protocol::Owner;
 use untorn_schedule::RunSpec;
 use untorn_trace::RunMeta;
 
@@ -30,6 +31,10 @@ pub struct Config {
     pub patience_ms: u64,
     /// Keep controlled threads on one processor: hand-overs are several times faster there.
     pub pin: bool,
+    /// Whose run it is. When it is gone without having removed the folder of `progress`, it was killed, and the program
+    /// ends, too.
+    #[serde(default)]
+    pub owner: Option<Owner>,
     /// What `JAVA_TOOL_OPTIONS` is to be for JVMs that the program starts, if they are to be seen.
     #[serde(default)]
     pub tool_options: Option<String>,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::json;
-use untorn_frontend::{FrontEndError, Program, RecordedRun, Surroundings};
+use untorn_frontend::{FrontEndError, Owner, Program, RecordedRun, Surroundings};
 use untorn_jvm_protocol::config::{Config, JvmSetup};
 use untorn_schedule::RunSpec;
 use untorn_trace::{RunMeta, RunSetup};
@@ -57,6 +57,7 @@ impl Common {
             input: None,
             patience_ms: self.watchdog.as_millis() as u64,
             pin: self.pin,
+            owner: Owner::this_process(),
             tool_options: None,
         }
     }

@@ -37,11 +37,14 @@ pub fn sources(command: &[String]) -> Option<PathBuf> {
 mod tests {
     use std::env;
 
+    use untorn_frontend::PrivateFolder;
+
     use super::*;
 
     #[test]
     fn it_belongs_to_the_java_of_the_command() {
-        let root = env::temp_dir().join(format!("untorn-jdk-{}", std::process::id()));
+        let folder = PrivateFolder::create_in(&env::temp_dir()).expect("writable");
+        let root = folder.path();
         for folder in ["bin", "lib"] {
             std::fs::create_dir_all(root.join(folder)).expect("writable");
         }
@@ -54,6 +57,5 @@ mod tests {
         assert_eq!(of("mvn"), None);
         assert_eq!(of("no/java"), None);
         assert_eq!(sources(&[]), None);
-        let _ = std::fs::remove_dir_all(root);
     }
 }

@@ -208,6 +208,14 @@ impl Worker {
         match ended {
             Ok(Ending::Ended(status)) => Ok(ending(status)),
             Ok(Ending::TimedOut) => Ok(ExitKind::TimedOut),
+            // Somebody has seen the program end, and its trace is of use.
+            Ok(Ending::Interrupted(status)) if matches!(self.streams, Streams::Shared) => {
+                Ok(ending(status))
+            }
+            // What a program does that is ended half way says nothing.
+            Ok(Ending::Interrupted(_)) | Err(ProcessError::Interrupted) => {
+                Err(FrontEndError::run("interrupted before the program came to its end"))
+            }
             Err(ProcessError::Start(error)) => Err(self.not_started(&error)),
             Err(ProcessError::Lost(error)) => {
                 Err(FrontEndError::run(format!("lost the program: {error}")))

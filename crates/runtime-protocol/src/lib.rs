@@ -1,8 +1,12 @@
 //! What a runtime inside of a program under test tells the command line, whatever language the program is in: how far
 //! it is, how it ended, and what it leaves in the trace file beside events.
 
+mod owner;
+
 use serde::{Deserialize, Serialize};
 use untorn_trace::formats::utr::ExtraKind;
+
+pub use owner::Owner;
 
 /// What the process says when it ends because no thread can ever run again.
 pub const DEADLOCK_EXIT: i32 = 86;

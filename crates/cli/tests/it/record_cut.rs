@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::java::{
-    self, CommandResult, Recorded, Running, arg, compile_one, recording, run, scratch, soak, untorn,
+    self, Recorded, Running, arg, compile_one, recording, run, scratch, soak, untorn,
 };
 use untorn_trace::Op;
 
@@ -117,30 +117,31 @@ fn start(trace: &Path) -> Running {
     running
 }
 
-/// Ends the program by a signal to the whole group, as a terminal does. Its trace is whole, because a JVM ends in order.
-fn ended_by(signal: &str) -> CommandResult {
+/// Ends the program by a signal to the whole group, as a terminal does. Its trace is whole, because a JVM ends in order:
+/// by the exit code that it has only if the signal ended it. How much it printed says nothing: the thread that has the
+/// token runs on, unrecorded, while the agent completes the trace, and on a busy machine that is time enough to finish.
+fn ended_by(signal: &str, code: i32) {
     let trace = scratch(&format!("record-signal-{signal}")).join("run.utr");
     let running = start(&trace);
     running.signal_group(signal);
-    let done = running.finish();
-    assert!(!done.stdout.contains("Alice 1999"), "the signal did nothing: {done}");
+    let done = running.finish().with_code(code).saying("untorn: recorded ");
+    let done = done.saying(&format!("the program ended with exit code {code}"));
     let events = can_be_used(&trace);
     assert!(events.as_ref().is_ok_and(|&events| events > 10_000), "{events:?} events\n{done}");
     Recorded::read(&trace);
-    done
 }
 
 #[test]
 fn ctrl_c_leaves_a_whole_trace() {
-    ended_by("INT").with_code(130).saying("untorn: recorded ");
+    ended_by("INT", 130);
 }
 
 #[test]
 fn a_termination_leaves_a_whole_trace() {
-    ended_by("TERM");
+    ended_by("TERM", 143);
 }
 
 #[test]
 fn a_hang_up_leaves_a_whole_trace() {
-    ended_by("HUP");
+    ended_by("HUP", 129);
 }

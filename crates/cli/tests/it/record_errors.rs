@@ -132,3 +132,29 @@ fn a_missing_agent_is_named() {
     let done = Running::start(start.env("UNTORN_AGENT", "/no/such/agent.so")).finish();
     done.with_code(3).saying("/no/such/agent.so").saying("UNTORN_AGENT");
 }
+
+/// Runs long enough for a line that says how far it is.
+const SLOW: &str = r#"
+class Slow {
+    public static void main(String[] args) throws Exception {
+        // A sleep of the program itself takes no time under the scheduler.
+        new ProcessBuilder("sleep", "3").start().waitFor();
+        System.out.println("over");
+    }
+}
+"#;
+
+#[test]
+fn quiet_means_no_line_of_progress_on_a_terminal() {
+    let trace = scratch("record-quiet").join("run.utr");
+    let program = java::java(&java::compile_one("Slow.java", SLOW), "Slow").join(" ");
+    for (options, is_shown) in [("", true), ("-q", false)] {
+        let untorn = env!("CARGO_BIN_EXE_untorn");
+        let line = format!("{untorn} record {options} -o {} -- {program}", trace.display());
+        let mut terminal = Command::new("script");
+        terminal.args(["-qec", &line, "/dev/null"]).env("UNTORN_AGENT", java::agent());
+        let seen = Running::start(terminal.env("TERM", "xterm")).finish().with_code(0);
+        assert!(seen.stdout.contains("over"), "{seen}");
+        assert_eq!(seen.stdout.contains("recording: "), is_shown, "{seen}");
+    }
+}

@@ -66,6 +66,7 @@ impl Archive {
 pub mod tests {
     use std::io::Write;
 
+    use untorn_frontend::PrivateFolder;
     use zip::ZipWriter;
     use zip::write::SimpleFileOptions;
 
@@ -86,7 +87,8 @@ pub mod tests {
 
     #[test]
     fn what_was_put_in_comes_out() {
-        let path = std::env::temp_dir().join(format!("untorn-archive-{}.zip", std::process::id()));
+        let folder = PrivateFolder::create_in(&std::env::temp_dir()).expect("writable");
+        let path = folder.path().join("sources.zip");
         let long = "line\n".repeat(1000);
         archive(&path, &[("a/A.java", "class A {}"), ("b/B.java", &long)]);
         let mut open = Archive::open(&path).expect("an archive");
@@ -106,6 +108,5 @@ pub mod tests {
                 }
             }
         }
-        let _ = std::fs::remove_file(path);
     }
 }

@@ -7,11 +7,11 @@ mod story;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use untorn_explore::{Exploration, ExploreError, Outcome, Progress};
 use untorn_findings::check::{FindingBuilder, Request};
 use untorn_findings::sources::Library;
+use untorn_frontend::termination;
 use untorn_jvm::config::ScopeConfig;
 use untorn_predict::candidates::Sources;
 use untorn_report::model::{Report, Setting};
@@ -44,10 +44,9 @@ pub fn chase(check: &mut Check, console: &mut Console) -> Result<Outcome> {
     std::fs::create_dir_all(folder).map_err(cannot)?;
     forget(folder);
     let mut runner = check.prepare(folder)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
     // Without it Ctrl-C ends everything at once, and what was found so far is on the screen only.
-    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+    termination::note_signals();
+    let stop = termination::stop_flag();
     let mut story = Storyteller {
         check,
         builder: FindingBuilder::new(folder, Arc::clone(&check.options.compositions)),
@@ -60,7 +59,7 @@ pub fn chase(check: &mut Check, console: &mut Console) -> Result<Outcome> {
             told = story.tell(&news, console);
         }
     };
-    let chase = Exploration::new(runner.as_mut(), check.options.clone(), folder, &stop, &mut watch);
+    let chase = Exploration::new(runner.as_mut(), check.options.clone(), folder, stop, &mut watch);
     let outcome = chase.run().map_err(could_not_run)?;
     story.line.clear();
     told?;

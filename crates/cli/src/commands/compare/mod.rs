@@ -7,12 +7,12 @@ pub mod methods;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use untorn_explore::{Exploration, Key, Outcome, Progress};
+use untorn_frontend::termination;
 use untorn_predict::Origin;
 use untorn_report::phrasing::number;
 
@@ -44,16 +44,15 @@ struct Row {
 
 pub fn run(compare: &Compare) -> Result<Exit> {
     let mut console = Console::new(compare.color, compare.volume);
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
     // Without it Ctrl-C ends everything at once, and the methods that are done have run for nothing.
-    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+    termination::note_signals();
+    let stop = termination::stop_flag();
     let mut rows: Vec<Row> = Vec::new();
     for &name in &compare.methods {
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        let (outcome, first) = one(compare, name, &stop)?;
+        let (outcome, first) = one(compare, name, stop)?;
         let found: BTreeSet<Concern> =
             outcome.findings.iter().map(|finding| concern(&finding.key)).collect();
         let known: BTreeSet<&Concern> = rows.iter().flat_map(|row| &row.found).collect();

@@ -5,7 +5,9 @@ pub mod config;
 
 use std::fmt::Write;
 
-use untorn_frontend::{Fact, Output, PrivateFolder, RecordedTrace, RunOptions, RunResult};
+use untorn_frontend::{
+    Fact, Output, PrivateFolder, RecordedTrace, RunOptions, RunResult, termination,
+};
 use untorn_jvm::config::ScopeConfig;
 use untorn_report::phrasing::count;
 use untorn_schedule::RunSpec;
@@ -25,7 +27,7 @@ pub fn run(doctor: &Doctor) -> Result<Exit> {
     let folder = PrivateFolder::create_in(&temporary)
         .map_err(|error| Failure::run(format!("cannot write {}: {error}", temporary.display())))?;
     let trace = folder.path().join("doctor.utr");
-    console::ignore_interrupts();
+    termination::note_signals();
     let done = front_end.run(&RunSpec::default(), &trace)?;
     // Its last line of progress goes with it.
     drop(front_end);

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use untorn_frontend::{ExitKind, Output, RecordedTrace, RunOptions, RunResult};
+use untorn_frontend::{ExitKind, Output, RecordedTrace, RunOptions, RunResult, termination};
 use untorn_report::phrasing::count;
 use untorn_trace::Followed;
 
@@ -27,7 +27,7 @@ pub fn run(record: &Record) -> Result<u8> {
     let mut front_end = kind.prepare(&record.program.with_scope(&record.scope), options)?;
     let trace = std::path::absolute(&record.out).unwrap_or_else(|_| record.out.clone());
     check_writable(&trace)?;
-    console::ignore_interrupts();
+    termination::note_signals();
     let begin = Instant::now();
     let done = front_end.run(&record.spec, &trace)?;
     let elapsed = begin.elapsed();

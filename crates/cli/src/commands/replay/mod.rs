@@ -6,7 +6,7 @@ pub mod config;
 
 use std::path::Path;
 
-use untorn_frontend::{PrivateFolder, RecordedRun, ReplayOptions};
+use untorn_frontend::{PrivateFolder, RecordedRun, ReplayOptions, termination};
 use untorn_report::phrasing::number;
 
 use self::compare::{Compared, compare};
@@ -25,7 +25,7 @@ pub fn run(replay: &Replay) -> Result<u8> {
         .map_err(|error| Failure::run(format!("cannot write {}: {error}", temporary.display())))?;
     let again = replay.out.clone().unwrap_or_else(|| folder.path().join("again.utr"));
     let again = std::path::absolute(&again).unwrap_or(again);
-    console::ignore_interrupts();
+    termination::note_signals();
     let options = ReplayOptions {
         trace: again.clone(),
         debugger: replay.debug.then_some(replay.port),

@@ -350,6 +350,13 @@ impl Running {
         lines(&state.unwrap_or_else(|error| panic!("{error}"))) >= count
     }
 
+    /// Waits until the standard output has that text, or the process has ended; which of them.
+    pub fn prints(&self, text: &str) -> bool {
+        let has = |state: &State| String::from_utf8_lossy(&state.stdout).contains(text);
+        let state = self.until(|state| has(state) || state.is_over());
+        has(&state.unwrap_or_else(|error| panic!("{error}")))
+    }
+
     /// Waits for the end of the process and of all who hold its streams.
     pub fn finish(self) -> CommandResult {
         self.try_finish().unwrap_or_else(|error| panic!("{error}"))
@@ -373,6 +380,11 @@ impl Running {
     /// Sends a signal to the whole group, as a terminal does.
     pub fn signal_group(&self, signal: &str) {
         kill(signal, &format!("-{}", self.pid));
+    }
+
+    /// Sends a signal to the process alone.
+    pub fn signal(&self, signal: &str) {
+        kill(signal, &self.pid.to_string());
     }
 
     /// Sends a signal to the processes that the process itself has started.

@@ -7,7 +7,7 @@ use clap::parser::ValueSource;
 use serde::Deserialize;
 
 use crate::args::{BlocksName, ProgramArgs};
-use crate::commands::check::args::CheckArgs;
+use crate::commands::check::args::{CheckArgs, FailOn};
 use crate::commands::compare::args::{CompareArgs, StrategyName};
 use crate::commands::record::args::{PolicyName, RecordArgs};
 use crate::exit::{Failure, Result};
@@ -36,6 +36,7 @@ struct CheckTable {
     runs: Option<u32>,
     per_candidate: Option<u32>,
     explore: Option<u32>,
+    fail_on: Option<FailOn>,
     run_time: Option<String>,
     events: Option<usize>,
     seed: Option<u64>,
@@ -151,7 +152,8 @@ impl Project {
         explicit.fill("time", &mut args.time, own.time.clone());
         explicit.fill("runs", &mut args.runs, own.runs);
         explicit.fill("per_candidate", &mut args.per_candidate, own.per_candidate);
-        explicit.fill("explore", &mut args.explore, own.explore);
+        explicit.fill("explore", &mut args.explore, own.explore.map(Some));
+        explicit.fill("fail_on", &mut args.fail_on, own.fail_on);
         explicit.fill("run_time", &mut args.run_time, own.run_time.clone().map(Some));
         explicit.fill("events", &mut args.events, own.events);
         explicit.fill("seed", &mut args.seed, own.seed);

@@ -31,7 +31,9 @@ pub fn evidence<'r>(
     command: &str,
 ) -> Result<&'r Evidence> {
     let fail = |error: String| Failure::input(format!("{}: {error}", path.display()));
-    let all: Vec<u32> = report.findings.iter().map(|finding| finding.number).collect();
+    let violations = report.findings.iter().map(|finding| finding.number);
+    let all: Vec<u32> =
+        violations.chain(report.failures.iter().map(|failure| failure.number)).collect();
     let number = match (number, all.as_slice()) {
         (Some(number), _) => number,
         (None, [only]) => *only,
@@ -44,7 +46,9 @@ pub fn evidence<'r>(
         }
     };
     let found = report.findings.iter().find(|finding| finding.number == number);
+    let failed = report.failures.iter().find(|failure| failure.number == number);
     found
         .and_then(|finding| finding.evidence.as_ref())
+        .or_else(|| failed.map(|failure| &failure.evidence))
         .ok_or_else(|| fail(format!("it has no violation {number}, only {} of them", all.len())))
 }

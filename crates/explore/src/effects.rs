@@ -1,96 +1,267 @@
 //! What a person would notice: a crash, a deadlock, another result.
+//!
+//! A run is compared with runs that ended well and in which nothing was found. If there is none, because the program
+//! fails in every run, it is compared with all runs in which nothing was found.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use untorn_frontend::{ExitKind, RunResult};
+use untorn_frontend::{ExitKind, RunResult, UncaughtException};
+
+use crate::failure::ended_well;
 
 /// Something visible that no run without the violation showed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Effect {
-    /// An exception that nobody caught, by its first line.
-    Exception(String),
+    /// An exception that nobody caught.
+    Exception(UncaughtException),
     Exit(ExitKind),
-    /// A line of output that no other run has.
+    /// A line of output that no other run has, or not so often.
     Output(String),
+    /// A line that every other run prints.
+    Missing(String),
 }
 
 impl std::fmt::Display for Effect {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Exception(line) => write!(f, "uncaught: {line}"),
+            Self::Exception(exception) => write!(f, "uncaught: {exception}"),
             Self::Exit(ExitKind::Exit(code)) => write!(f, "exit code {code}"),
             Self::Exit(ExitKind::Signal(signal)) => write!(f, "killed by signal {signal}"),
             Self::Exit(ExitKind::Deadlock) => write!(f, "deadlock"),
             Self::Exit(ExitKind::TimedOut) => write!(f, "did not end"),
             Self::Output(line) => write!(f, "printed \"{line}\""),
+            Self::Missing(line) => write!(f, "did not print \"{line}\""),
         }
     }
 }
+
+/// Runs that are enough to say that a line is always printed.
+const ENOUGH_RUNS: u32 = 3;
 
 /// What runs without a known violation look like.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Normal {
-    ends: BTreeSet<ExitKind>,
-    exceptions: BTreeSet<String>,
-    /// Lines in whatever order: the order of output depends on the schedule and means nothing.
-    lines: BTreeSet<String>,
+    /// Runs that ended well.
+    good: Sample,
+    /// All runs, those that failed as well.
+    all: Sample,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Sample {
+    exits: BTreeSet<ExitKind>,
+    /// By kind and place; messages contain values.
+    exceptions: BTreeSet<(String, Option<String>)>,
+    /// Fewest and most times that a line was printed in a run, in whatever order: the order of output depends on the
+    /// schedule and means nothing.
+    lines: BTreeMap<String, [u32; 2]>,
     runs: u32,
 }
 
 impl Normal {
+    /// Adds a run in which nothing was found. One that failed says nothing of what is normal, as long as another one
+    /// ended well.
     pub(crate) fn learn(&mut self, ran: &RunResult) {
-        self.ends.insert(ran.exit);
-        self.exceptions.extend(ran.uncaught.iter().cloned());
-        self.lines.extend(lines(&ran.stdout));
-        self.runs += 1;
+        self.all.learn(ran);
+        if ended_well(ran) {
+            self.good.learn(ran);
+        }
     }
 
     /// What is new in a run.
     pub(crate) fn compare(&self, ran: &RunResult) -> Vec<Effect> {
-        if self.runs == 0 {
-            return Vec::new();
-        }
-        let new = ran.uncaught.iter().filter(|line| !self.exceptions.contains(*line)).cloned();
-        let mut effects: BTreeSet<Effect> = new.map(Effect::Exception).collect();
-        if !self.ends.contains(&ran.exit) {
-            effects.insert(Effect::Exit(ran.exit));
-        }
-        let mut printed = lines(&ran.stdout).filter(|line| !self.lines.contains(line));
-        effects.extend(printed.next().map(Effect::Output));
-        effects.into_iter().collect()
+        let sample = if self.good.runs > 0 { &self.good } else { &self.all };
+        sample.compare(ran)
     }
 }
 
-fn lines(stdout: &[u8]) -> impl Iterator<Item = String> {
-    let text = String::from_utf8_lossy(stdout).into_owned();
-    text.lines().map(str::to_owned).collect::<Vec<_>>().into_iter()
+impl Sample {
+    fn learn(&mut self, ran: &RunResult) {
+        self.exits.insert(ran.exit);
+        self.exceptions.extend(ran.uncaught.iter().map(source_of));
+        let counts = count_lines(ran);
+        for (line, [fewest, _]) in &mut self.lines {
+            *fewest = (*fewest).min(counts.get(line).copied().unwrap_or(0));
+        }
+        for (line, count) in counts {
+            // One that earlier runs do not have is printed no times in some run.
+            let fewest = if self.runs == 0 { count } else { 0 };
+            let known = self.lines.entry(line).or_insert([fewest, count]);
+            known[1] = known[1].max(count);
+        }
+        self.runs += 1;
+    }
+
+    fn compare(&self, ran: &RunResult) -> Vec<Effect> {
+        if self.runs == 0 {
+            return Vec::new();
+        }
+        let new = ran.uncaught.iter().filter(|one| !self.exceptions.contains(&source_of(one)));
+        let mut effects: BTreeSet<Effect> = new.cloned().map(Effect::Exception).collect();
+        if !self.exits.contains(&ran.exit) {
+            effects.insert(Effect::Exit(ran.exit));
+        }
+        effects.extend(self.other_line(ran, !effects.is_empty()));
+        effects.into_iter().collect()
+    }
+
+    /// The first line that is printed too often; if there is none, one that is printed too seldom. A run that failed
+    /// did not come to all of its lines.
+    fn other_line(&self, ran: &RunResult, failed: bool) -> Option<Effect> {
+        let counts = count_lines(ran);
+        let most = |line: &str| self.lines.get(line).map_or(0, |&[_, most]| most);
+        let more = lines(ran).find(|line| counts.get(line).is_some_and(|&n| n > most(line)));
+        if let Some(line) = more {
+            return Some(Effect::Output(line));
+        }
+        let is_missing = |line: &str, fewest: u32| counts.get(line).copied().unwrap_or(0) < fewest;
+        let mut missing = self.lines.iter().filter(|(line, [fewest, _])| is_missing(line, *fewest));
+        let counts_less = !failed && self.runs >= ENOUGH_RUNS;
+        counts_less.then(|| missing.next()).flatten().map(|(line, _)| Effect::Missing(line.clone()))
+    }
+}
+
+fn source_of(exception: &UncaughtException) -> (String, Option<String>) {
+    (exception.kind.clone(), exception.place.clone())
+}
+
+fn count_lines(ran: &RunResult) -> BTreeMap<String, u32> {
+    let mut counts = BTreeMap::new();
+    for line in lines(ran) {
+        *counts.entry(line).or_default() += 1;
+    }
+    counts
+}
+
+/// The lines of both streams. Uncaught exceptions are effects of their own, and their stack traces are not lines.
+fn lines(ran: &RunResult) -> impl Iterator<Item = String> {
+    let stdout = String::from_utf8_lossy(&ran.stdout);
+    let stderr = String::from_utf8_lossy(&ran.stderr);
+    let out = stdout.lines().map(masked);
+    let heads: BTreeSet<String> = ran.uncaught.iter().map(ToString::to_string).collect();
+    let is_trace = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with("at ")
+            || line.starts_with("... ")
+            || heads.iter().any(|head| line.ends_with(head.as_str()))
+    };
+    let err = stderr.lines().filter(|line| !is_trace(line)).map(masked);
+    out.chain(err).collect::<Vec<_>>().into_iter()
+}
+
+/// The line with `#` for identities of objects, as in `Account@1b`: they are numbers in the order of their use.
+fn masked(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find('@') {
+        let (before, after) = rest.split_at(at + 1);
+        let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_hexdigit()).len();
+        let follows_name = before[..at].ends_with(|c: char| c.is_alphanumeric() || c == ']');
+        let is_identity = follows_name
+            && digits > 0
+            && !after[digits..].starts_with(|c: char| c.is_alphanumeric() || c == '.');
+        out.push_str(before);
+        if is_identity {
+            out.push('#');
+        }
+        rest = if is_identity { &after[digits..] } else { after };
+    }
+    out.push_str(rest);
+    out
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn ran(exit: ExitKind, stdout: &str, uncaught: &[&str]) -> RunResult {
+    pub(crate) fn result(
+        exit: ExitKind,
+        stdout: &str,
+        uncaught: &[(&str, &str, Option<&str>)],
+    ) -> RunResult {
+        let exception = |&(kind, message, place): &(&str, &str, Option<&str>)| UncaughtException {
+            kind: kind.to_owned(),
+            message: message.to_owned(),
+            place: place.map(str::to_owned),
+        };
         RunResult {
             stdout: stdout.into(),
-            uncaught: uncaught.iter().map(|&text| text.to_owned()).collect(),
+            uncaught: uncaught.iter().map(exception).collect(),
             ..RunResult::new(exit)
         }
+    }
+
+    fn good(stdout: &str) -> RunResult {
+        result(ExitKind::Exit(0), stdout, &[])
+    }
+
+    fn printed(effects: &[Effect]) -> Vec<String> {
+        effects.iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn only_what_is_new_counts_and_the_order_of_lines_does_not() {
         let mut normal = Normal::default();
-        normal.learn(&ran(ExitKind::Exit(0), "a\nb\n", &[]));
-        assert_eq!(normal.compare(&ran(ExitKind::Exit(0), "b\na\n", &[])), []);
-        let bad = ran(ExitKind::Exit(1), "b\nlost 5\n", &["java.lang.AssertionError: \"x\" is 5"]);
+        normal.learn(&good("a\nb\n"));
+        assert_eq!(normal.compare(&good("b\na\n")), []);
+        let failed = [("java.lang.AssertionError", "\"x\" is 5", None)];
+        let bad = result(ExitKind::Exit(1), "b\nlost 5\n", &failed);
         assert_eq!(
-            normal.compare(&bad),
-            [
-                Effect::Exception("java.lang.AssertionError: \"x\" is 5".to_owned()),
-                Effect::Exit(ExitKind::Exit(1)),
-                Effect::Output("lost 5".to_owned()),
-            ]
+            printed(&normal.compare(&bad)),
+            ["uncaught: java.lang.AssertionError: \"x\" is 5", "exit code 1", "printed \"lost 5\""]
         );
+    }
+
+    #[test]
+    fn a_crash_is_never_learned_as_normal_once_a_run_ended_well() {
+        let crash = result(ExitKind::Exit(1), "", &[("Error", "", None)]);
+        for order in [[&good("a\n"), &crash], [&crash, &good("a\n")]] {
+            let mut normal = Normal::default();
+            order.into_iter().for_each(|ran| normal.learn(ran));
+            assert!(printed(&normal.compare(&crash)).contains(&"uncaught: Error".to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_printed_twice_is_new() {
+        let mut normal = Normal::default();
+        normal.learn(&good("sold seat 7\n"));
+        let twice = good("sold seat 7\nsold seat 7\n");
+        assert_eq!(printed(&normal.compare(&twice)), ["printed \"sold seat 7\""]);
+    }
+
+    #[test]
+    fn a_line_that_is_always_printed_is_missed() {
+        let mut normal = Normal::default();
+        for _ in 0..ENOUGH_RUNS {
+            normal.learn(&good("a\ndone\n"));
+        }
+        assert_eq!(printed(&normal.compare(&good("a\n"))), ["did not print \"done\""]);
+        normal.learn(&good("a\n"));
+        assert_eq!(normal.compare(&good("a\n")), []);
+    }
+
+    #[test]
+    fn standard_error_counts_and_stack_traces_count_once() {
+        let mut normal = Normal::default();
+        normal.learn(&good(""));
+        let mut bad = result(ExitKind::Exit(0), "", &[("Error", "x", None)]);
+        bad.stderr = b"Exception in thread \"t\" Error: x\n\tat A.b(A.java:1)\n".to_vec();
+        assert_eq!(printed(&normal.compare(&bad)), ["uncaught: Error: x"]);
+        let mut warned = good("");
+        warned.stderr = b"SEVERE: the cache is inconsistent\n".to_vec();
+        assert_eq!(
+            printed(&normal.compare(&warned)),
+            ["printed \"SEVERE: the cache is inconsistent\""]
+        );
+    }
+
+    #[test]
+    fn identities_of_objects_are_alike() {
+        assert_eq!(masked("got Account@1b, then [I@7f"), "got Account@#, then [I@#");
+        for line in ["ada@example.org", "@Test", "a @ b", "x@yz"] {
+            assert_eq!(masked(line), line);
+        }
+        assert_eq!(masked("Account@12 and"), "Account@# and");
     }
 }

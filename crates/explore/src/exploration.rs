@@ -8,76 +8,88 @@
 //!   candidates: runs are what costs time, looking at them does not.
 //! * Candidates of one block and one field are one concern. When one of them is proved by values,
 //!   the others are left alone; when it is proved less, they go on.
-//! * Turns are fair: a target that was tried less often comes first, then the likelier one.
+//! * Targets take turns: one that was tried less often comes first, then the likelier one.
 //! * Plans are as sure as they can be had: precise first, then simulated; guesses only when nothing else is
-//!   left to do.
+//!   left to do. No plan is followed twice.
+//! * Directed and undirected runs alternate until the budget is used, or until the runs themselves say that nothing
+//!   new is to be expected ([`Novelty`]).
+//! * A run that fails is a finding, whatever was torn in it ([`failures`]).
 //!
-//! **Promise:** what is called a violation happened in a run whose trace is kept. What was not reached
+//! **Promise:** what is called a violation or a failure happened in a run whose trace is kept. What was not reached
 //! is listed with its reason. May miss; never invents.
 
 mod baselines;
+mod budget;
 mod candidates;
+mod cause;
 mod control_runs;
+mod failures;
 mod judging;
 mod minimise;
 mod options;
 mod outcome;
+pub(crate) mod run_store;
+mod target_set;
+mod undirected;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::collections::BTreeSet;
+use std::hash::{Hash, Hasher};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
-use untorn_predict::Deadline;
+use rustc_hash::{FxHashSet, FxHasher};
+use untorn_frontend::{ExitKind, FrontEnd, RunResult};
 use untorn_predict::lock_valid::Verdict;
+use untorn_schedule::{Plan, RunSpec};
 use untorn_trace::LabelId;
 
-use crate::compositions::CompositionId;
+use crate::conflict_order::{ConflictOrder, Novelty};
 use crate::effects::Normal;
 use crate::feasibility::Feasibility;
-use crate::inversion::{self, Inversion};
+use crate::inversion::LockOrders;
 use crate::judge::Values;
 use crate::run::{LoadOptions, Run};
 use crate::steer;
 use crate::strategy::Strategy;
-use crate::target::{Key, Order, Target, Unreached};
-use crate::tracked_calls::Answer;
-use untorn_frontend::{ExitKind, FrontEnd, RunResult};
-use untorn_schedule::{PolicyKind, RunSpec};
+use crate::target::{Lead, Order, Target, Unreached, Variant};
 
+use budget::Budget;
+use candidates::KnownAnswers;
 use control_runs::ControlRun;
+pub use failures::{Cause, CauseStep, Dependence, Failure};
 pub use options::{Only, Options, Shard};
 pub use outcome::{Deadlock, ExploreError, Finding, Outcome, Progress, Unsearched};
+use run_store::{RunStore, forget};
+use target_set::{Concern, TargetSet};
+use undirected::{Arm, HoldMarks, Reward, Undirected};
 
-/// The policies that undirected runs take in turn.
-const EXPLORERS: [PolicyKind; 3] = [PolicyKind::Pos, PolicyKind::Random, PolicyKind::PCT];
+/// Of so many runs one is undirected, as long as there are plans to follow: what it shows feeds the plans.
+const UNDIRECTED_EVERY: u32 = 4;
 
-/// The chase of one program.
+/// Targets that were not reached may be tried so many times as often when nothing else is left to do.
+const MAX_GROWTH: u32 = 4;
+
+/// The exploration of one program.
 pub struct Exploration<'a> {
     front_end: &'a mut dyn FrontEnd,
     options: Options,
-    /// Where traces go.
-    folder: PathBuf,
-    stop: &'a AtomicBool,
     watch: &'a mut dyn FnMut(Progress<'_>),
-    begin: Instant,
-    /// Runs by index; those that are not needed any more are dropped.
-    kept: Vec<Option<Run>>,
-    targets: Vec<Target>,
-    index: BTreeMap<Key, usize>,
+    budget: Budget<'a>,
+    runs: RunStore,
+    targets: TargetSet,
     normal: Normal,
-    /// By composition and the answer of its first call: what the second one says when nobody comes between.
-    answers: BTreeMap<(CompositionId, Answer), BTreeSet<Answer>>,
-    /// Findings that rest on what calls said.
+    novelty: Novelty,
+    undirected: Undirected,
+    marks: Option<HoldMarks>,
+    answers: KnownAnswers,
+    /// Findings that rest on what calls returned, until a run shows what they return otherwise.
     control_runs: Vec<ControlRun>,
-    /// Lock orders to try, and the places of all that were found.
-    inversions: Vec<Inversion>,
-    inverted: BTreeSet<Vec<String>>,
-    /// Candidates that are passed over because their block is the body of a thread.
-    bodies: BTreeSet<Key>,
-    /// Undirected runs made beside the initial ones.
-    explored: u32,
-    /// Methods were refuted since the last run that nobody directed.
+    lock_orders: LockOrders,
+    /// Hashes of the plans that were followed.
+    followed: FxHashSet<u64>,
+    /// Directed runs that each target may have; grows while time is left.
+    attempts: u32,
+    /// Methods were refuted since the last undirected run.
     is_stale: bool,
     outcome: Outcome,
 }
@@ -88,15 +100,16 @@ impl std::fmt::Debug for Exploration<'_> {
     }
 }
 
-/// A run to be made, maybe for a target.
+/// A run to be made: for a target, by an arm of the undirected runs, or for neither.
 struct Request {
     spec: RunSpec,
     target: Option<usize>,
+    arm: Option<Arm>,
 }
 
 impl Request {
     fn undirected(spec: RunSpec) -> Self {
-        Self { spec, target: None }
+        Self { spec, target: None, arm: None }
     }
 }
 
@@ -110,27 +123,26 @@ impl<'a> Exploration<'a> {
     ) -> Self {
         Self {
             front_end,
-            options,
-            folder: folder.to_owned(),
-            stop,
             watch,
-            begin: Instant::now(),
-            kept: Vec::new(),
-            targets: Vec::new(),
-            index: BTreeMap::new(),
+            budget: Budget::new(options.time, options.runs, stop),
+            runs: RunStore::new(folder, options.initial.len()),
+            targets: TargetSet::default(),
             normal: Normal::default(),
-            answers: BTreeMap::new(),
+            novelty: Novelty::default(),
+            undirected: Undirected::default(),
+            marks: None,
+            answers: KnownAnswers::default(),
             control_runs: Vec::new(),
-            inversions: Vec::new(),
-            inverted: BTreeSet::new(),
-            bodies: BTreeSet::new(),
-            explored: 0,
+            lock_orders: LockOrders::default(),
+            followed: FxHashSet::default(),
+            attempts: options.per_candidate,
             is_stale: false,
             outcome: Outcome::default(),
+            options,
         }
     }
 
-    /// Chases until everything is reached or given up, or the budget ends.
+    /// Explores until the budget is used, or nothing new is to be expected.
     ///
     /// # Errors
     /// If the program cannot be run, or its trace not be read.
@@ -142,6 +154,7 @@ impl<'a> Exploration<'a> {
         }
         self.drop_control_runs();
         self.minimise()?;
+        self.resolve_failures()?;
         Ok(self.finish())
     }
 
@@ -154,9 +167,10 @@ impl<'a> Exploration<'a> {
             }
             self.make_runs(requests)?;
         }
-        while !self.is_over() {
+        while !self.is_over() && !self.has_only() {
             let requests = self.next_requests();
             if requests.is_empty() {
+                self.outcome.saturation = self.novelty.saturation();
                 break;
             }
             self.make_runs(requests)?;
@@ -164,83 +178,97 @@ impl<'a> Exploration<'a> {
         Ok(())
     }
 
-    /// What to run next, at once: directed runs for different violations; if there are none, locks that are
-    /// taken in different orders; then runs that nobody directs.
+    /// Whether one violation alone was looked for, and was found.
+    fn has_only(&self) -> bool {
+        self.options.only.is_some() && !self.outcome.findings.is_empty()
+    }
+
+    /// What to run next, at once: control runs; plans for different violations and for locks that are taken in
+    /// different orders; undirected runs, from time to time and when there are no plans.
     fn next_requests(&mut self) -> Vec<Request> {
         let room = self.options.jobs.max(1);
         let mut requests: Vec<Request> = Vec::new();
-        let mut taken = BTreeSet::new();
         requests.extend(std::iter::from_fn(|| self.next_control_run()).take(room));
-        while requests.len() < room {
-            let Some(target) = self.next_target(&taken) else { break };
-            if let Some(request) = self.directed(target) {
-                taken.insert(self.concern_of(target));
-                requests.push(request);
-            }
+        let is_undirected = self.outcome.runs % UNDIRECTED_EVERY == 0;
+        if requests.is_empty() && is_undirected {
+            requests.extend(self.next_undirected());
         }
-        while requests.is_empty()
-            && let Some(inversion) = self.inversions.pop()
+        self.fill_with_directed(&mut requests, room);
+        if requests.is_empty()
+            && let Some(plan) = self.lock_orders.next_plan()
         {
             self.outcome.directed += 1;
-            requests.push(Request::undirected(RunSpec::plan(inversion.plan)));
+            requests.push(Request::undirected(RunSpec::plan(plan)));
         }
         if requests.is_empty() && self.is_stale {
             self.is_stale = false;
             requests.extend(self.options.initial.first().cloned().map(Request::undirected));
         }
-        // Who looks for one violation has found what he looked for.
-        let is_done = self.options.only.is_some() && !self.outcome.findings.is_empty();
-        if requests.is_empty() && !is_done {
-            requests.extend(std::iter::from_fn(|| self.next_exploration_run()).take(room));
+        while requests.len() < room {
+            let Some(request) = self.next_undirected() else { break };
+            requests.push(request);
+        }
+        let may_grow = self.attempts < self.options.per_candidate.saturating_mul(MAX_GROWTH);
+        if requests.is_empty() && may_grow && self.has_leads() {
+            // Time is left: every target may be tried more often.
+            self.attempts = self.attempts.saturating_mul(2);
+            self.fill_with_directed(&mut requests, room);
         }
         requests
     }
 
-    fn concern_of(&self, target: usize) -> (untorn_predict::Origin, String, String) {
-        let (origin, block, field) = self.targets[target].key.concern();
-        (origin, block.to_owned(), field.to_owned())
+    /// Whether some target could be tried again.
+    fn has_leads(&self) -> bool {
+        let shard = self.options.shard;
+        self.targets.iter().any(|target| {
+            !target.leads.is_empty() && target.is_mine(shard) && !self.is_settled(target)
+        })
     }
 
-    /// The next undirected run that is to be made here.
-    fn next_exploration_run(&mut self) -> Option<Request> {
-        while self.explored < self.options.explore {
-            let n = self.explored;
-            self.explored += 1;
+    fn fill_with_directed(&mut self, requests: &mut Vec<Request>, room: usize) {
+        let mut taken = BTreeSet::new();
+        while requests.len() < room {
+            let Some(target) = self.next_target(&taken) else { break };
+            if let Some(request) = self.directed(target) {
+                taken.insert(self.targets.concern(target));
+                requests.push(request);
+            }
+        }
+    }
+
+    /// The next undirected run of this part of the work; `None` if there is nothing new to expect of any.
+    fn next_undirected(&mut self) -> Option<Request> {
+        if self.novelty.saturation().is_some() {
+            return None;
+        }
+        while self.options.explore.is_none_or(|most| self.undirected.made < most) {
+            let n = self.undirected.made;
+            self.undirected.made += 1;
             if self.options.shard.has_nth(n) {
-                let policy = EXPLORERS[n as usize % EXPLORERS.len()];
                 // Seeds that the initial runs do not have.
-                let seed = u64::from(n) + 1_001;
-                return Some(Request::undirected(RunSpec::policy(policy, seed)));
+                let seed =
+                    self.options.seed.wrapping_mul(1_000_003).wrapping_add(1_001 + u64::from(n));
+                let marks = self.hold_marks();
+                let (arm, policy) = self.undirected.choose(|policy| marks.is_usable(policy));
+                let length = self.runs.loaded().next_back().map(|run| run.history.len() as u64);
+                let spec = marks.spec(policy, seed, length);
+                return Some(Request { spec, target: None, arm: Some(arm) });
             }
         }
         None
     }
 
     fn is_over(&self) -> bool {
-        let time = self.options.time;
-        // Some time is left for simpler schedules if there is something to simplify.
-        let time = if self.could_be_simpler() { time.mul_f64(0.9) } else { time };
-        self.stop.load(Ordering::Relaxed)
-            || self.outcome.runs >= self.options.runs
-            // Without a single run there is nothing to say.
-            || (self.outcome.runs > 0 && self.begin.elapsed() >= time)
-    }
-
-    /// When nobody waits any more.
-    fn deadline(&self) -> Deadline {
-        self.begin.checked_add(self.options.time).map_or(Deadline::NEVER, Deadline::at)
+        self.budget.is_over(self.outcome.runs, self.could_be_simpler())
     }
 
     /// The target that was tried least, the likeliest of them first; one with nothing but guesses last.
-    fn next_target(
-        &self,
-        taken: &BTreeSet<(untorn_predict::Origin, String, String)>,
-    ) -> Option<usize> {
+    fn next_target(&self, taken: &BTreeSet<Concern>) -> Option<usize> {
         let open = self.targets.iter().enumerate().filter(|(index, target)| {
-            target.attempts < self.options.per_candidate
+            target.attempts < self.attempts
                 && target.is_mine(self.options.shard)
                 && !self.is_settled(target)
-                && (taken.is_empty() || !taken.contains(&self.concern_of(*index)))
+                && (taken.is_empty() || !taken.contains(&self.targets.concern(*index)))
         });
         let ready = open.filter_map(|(index, target)| {
             let lead = target.leads.front()?;
@@ -259,58 +287,76 @@ impl<'a> Exploration<'a> {
         target.done || self.outcome.findings.iter().any(proves)
     }
 
-    /// The run that follows the best lead of a target; `None` if the lead was good for nothing.
+    /// The run that follows the best lead of a target; `None` if the lead was good for nothing, or its plan was
+    /// followed before.
     fn directed(&mut self, index: usize) -> Option<Request> {
         let lead = self.targets[index].leads.pop_front()?;
-        let run = self.kept[lead.run].as_ref()?;
-        let plan = match &lead.order {
-            Order::Precise(outline) => steer::plan(run, &lead, &outline.plan(&run.history)),
-            Order::Simulated(schedule) | Order::Locks(schedule) => {
-                steer::plan(run, &lead, &schedule.plan())
+        let (plan, next) = match self.plan_of(&lead) {
+            Ok(plan) => plan,
+            Err(why) => {
+                self.targets[index].last = why.or(self.targets[index].last.take());
+                return None;
             }
-            Order::Guess => match Feasibility::guess(&run.history, &lead.goal) {
-                Verdict::Feasible(schedule) => steer::plan(run, &lead, &schedule.plan()),
-                Verdict::Undecided(_) => steer::bare_plan(run, &lead.goal.events),
-                Verdict::Infeasible => {
-                    self.targets[index].last.get_or_insert(Unreached::Infeasible);
-                    return None;
-                }
-            },
         };
-        let Some(plan) = plan else {
-            self.targets[index].last = Some(Unreached::NoPlaces);
-            return None;
-        };
+        if let Some(variant) = next {
+            self.targets[index].leads.push_front(Lead { variant: Some(variant), ..lead });
+        }
+        let plan = plan.filter(|plan| self.followed.insert(hash_of(plan)))?;
         self.targets[index].attempts += 1;
         self.outcome.directed += 1;
-        Some(Request { spec: RunSpec::plan(plan), target: Some(index) })
+        Some(Request { spec: RunSpec::plan(plan), target: Some(index), arm: None })
+    }
+
+    /// The plan of a lead, if this variant of it has one, and the variant to try next; or why there is no order.
+    #[expect(clippy::type_complexity, reason = "used once")]
+    fn plan_of(&self, lead: &Lead) -> Result<(Option<Plan>, Option<Variant>), Option<Unreached>> {
+        let run = self.runs.get(lead.run).ok_or(None)?;
+        let goal = &lead.goal.events;
+        let order = match &lead.order {
+            Order::Precise(outline) => Some(outline.plan(&run.history)),
+            Order::Simulated(schedule) | Order::Locks(schedule) => Some(schedule.plan()),
+            Order::Guess => match Feasibility::guess(&run.history, &lead.goal) {
+                Verdict::Feasible(schedule) => Some(schedule.plan()),
+                Verdict::Undecided(_) => None,
+                Verdict::Infeasible => return Err(Some(Unreached::Infeasible)),
+            },
+        };
+        let interferes = order.as_ref().is_none_or(|order| steer::interferes(run, goal, order));
+        let variant = lead.variant.unwrap_or(Variant::first(interferes));
+        let mut plan = match (&order, variant) {
+            (Some(order), Variant::Held | Variant::Free) => steer::plan(run, lead, order),
+            (None, _) | (_, Variant::Bare) => steer::bare_plan(run, goal),
+        };
+        if variant == Variant::Free && plan.is_none() {
+            return Err(Some(Unreached::NoPlaces));
+        }
+        if let Some(plan) = plan.as_mut().filter(|_| variant != Variant::Free) {
+            plan.holds = steer::holds(run, goal);
+        }
+        Ok((plan, variant.next(interferes)))
     }
 
     /// Makes runs, as many at once as the front end can, and looks at each in turn.
     fn make_runs(&mut self, requests: Vec<Request>) -> Result<(), ExploreError> {
-        let open = self.targets.iter().filter(|target| !target.done).count();
+        let open = self.targets.open_count();
         let mut calls = Vec::with_capacity(requests.len());
         for (request, number) in requests.iter().zip(self.outcome.runs + 1..) {
             let key = request.target.map(|index| &self.targets[index].key);
             (self.watch)(Progress::Running { number, target: key, open });
-            calls.push((request.spec.clone(), self.trace_of(number)));
+            calls.push((request.spec.clone(), self.runs.trace_of(number)));
         }
         let ran = self.front_end.run_all(&calls);
         for ((request, (_, trace)), ran) in requests.into_iter().zip(calls).zip(ran) {
             let ran = match ran {
                 Ok(ran) => ran,
                 // Ctrl-C ends the program as well: that is no error.
-                Err(_) if self.stop.load(Ordering::Relaxed) && self.outcome.runs > 0 => break,
+                Err(_) if self.budget.is_interrupted() && self.outcome.runs > 0 => break,
                 Err(error) => return Err(error.into()),
             };
             self.outcome.runs += 1;
             self.process_run(request, ran, &trace)?;
         }
         Ok(())
-    }
-
-    fn trace_of(&self, number: u32) -> PathBuf {
-        self.folder.join(format!("run-{number}.utr"))
     }
 
     fn load(&self, spec: RunSpec, ran: RunResult, trace: &Path) -> Result<Run, ExploreError> {
@@ -338,35 +384,55 @@ impl<'a> Exploration<'a> {
             let why = followed.released.clone().unwrap_or_else(|| "the program ended".to_owned());
             self.targets[index].last = Some(Unreached::NotFollowed(why));
         }
-        // Without a single run that was looked at there is nothing to say.
-        let is_late = self.outcome.runs > 1 && self.deadline().is_over();
+        // Without a single run that was looked at there is nothing to report.
+        let is_late = self.outcome.runs > 1 && self.budget.deadline().is_over();
         self.outcome.unsearched.runs += u32::from(is_late);
-        if is_late && target.is_none() && ran.exit != ExitKind::Deadlock {
-            candidates::forget(trace);
-            return Ok(());
-        }
         let run = self.load(request.spec, ran, trace)?;
         self.outcome.events += run.history.len() as u64 + run.left_out;
         self.outcome.left_out += run.left_out;
         self.outcome.threads = self.outcome.threads.max(run.history.thread_count());
         self.outcome.is_seen |= self.is_about(&run);
         self.resolve_control_run(&run);
+        let is_new_order = self.novelty.add(ConflictOrder::all_of(&run));
         let new = if is_late { 0 } else { self.add_candidates(&run, target) };
         (self.watch)(Progress::RunEnded { run: &run, new });
-        for inversion in inversion::find(&run).into_iter().filter(|_| self.options.only.is_none()) {
-            if self.inverted.insert(inversion.places.clone()) {
-                self.inversions.push(inversion);
-            }
+        if self.options.only.is_none() {
+            self.lock_orders.add(&run);
         }
-        let refuted = self.outcome.refuted.len();
-        let is_evidence = self.judge_targets(&run, target) | self.note_deadlock(&run);
+        let (refuted, known) = (self.outcome.refuted.len(), self.outcome.finding_count());
+        let mut is_evidence = self.judge_targets(&run, target);
+        is_evidence |= self.note_deadlock(&run);
+        is_evidence |= self.note_failure(&run);
         // What is inside of a refuted method, or around it, shows only now.
         self.is_stale |= self.outcome.refuted.len() > refuted;
+        let reward = match () {
+            () if self.outcome.finding_count() > known => Reward::Finding,
+            () if new > 0 => Reward::Candidate,
+            () if is_new_order => Reward::ConflictOrder,
+            () => Reward::Nothing,
+        };
+        if reward >= Reward::Candidate {
+            self.novelty.renew();
+            self.marks = None;
+        }
+        if let Some(arm) = request.arm {
+            self.undirected.reward(arm, reward);
+        }
         self.keep(run, is_evidence);
         Ok(())
     }
 
-    /// Whether the block that alone is chased occurs in the run.
+    /// Keeps a run for later leads. The trace file stays only if it is evidence.
+    fn keep(&mut self, run: Run, is_evidence: bool) {
+        if !is_evidence {
+            forget(&run.trace);
+        }
+        if let Some(dropped) = self.runs.add(run) {
+            self.targets.drop_leads_into(dropped);
+        }
+    }
+
+    /// Whether the block that alone is looked for occurs in the run.
     fn is_about(&self, run: &Run) -> bool {
         let Some(only) = &self.options.only else { return true };
         let labels = (0..run.tables.labels.len()).map(LabelId::from_index);
@@ -397,9 +463,17 @@ impl<'a> Exploration<'a> {
                 why => self.outcome.unreached.push((target.key.clone(), why)),
             }
         }
-        self.outcome.bodies = self.bodies.len() as u64;
-        self.outcome.interrupted = self.stop.load(Ordering::Relaxed);
-        self.outcome.time = self.begin.elapsed();
+        self.outcome.bodies = self.targets.body_count() as u64;
+        self.outcome.conflict_orders = self.novelty.orders() as u64;
+        self.outcome.interrupted = self.budget.is_interrupted();
+        self.outcome.time = self.budget.elapsed();
         self.outcome
     }
+}
+
+fn hash_of(plan: &Plan) -> u64 {
+    let mut hasher = FxHasher::default();
+    plan.steps.hash(&mut hasher);
+    plan.holds.hash(&mut hasher);
+    hasher.finish()
 }

@@ -34,13 +34,38 @@ struct Nesting {
 
 /// A cycle, by its places, and the plan that tries it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Inversion {
-    pub places: Vec<String>,
-    pub plan: Plan,
+struct Inversion {
+    places: Vec<String>,
+    plan: Plan,
+}
+
+/// The cycles of all runs, each tried once.
+#[derive(Debug, Default)]
+pub(crate) struct LockOrders {
+    /// Not tried yet.
+    open: Vec<Inversion>,
+    /// The places of all that were found.
+    known: BTreeSet<Vec<String>>,
+}
+
+impl LockOrders {
+    /// Adds the cycles of a run.
+    pub(crate) fn add(&mut self, run: &Run) {
+        for inversion in find(run) {
+            if self.known.insert(inversion.places.clone()) {
+                self.open.push(inversion);
+            }
+        }
+    }
+
+    /// The plan that tries the next cycle.
+    pub(crate) fn next_plan(&mut self) -> Option<Plan> {
+        self.open.pop().map(|inversion| inversion.plan)
+    }
 }
 
 /// The cycles of a run.
-pub(crate) fn find(run: &Run) -> Vec<Inversion> {
+fn find(run: &Run) -> Vec<Inversion> {
     let nestings = nestings(run);
     let mut found = Vec::new();
     for first in 0..nestings.len() {
@@ -117,6 +142,5 @@ fn inversion(run: &Run, cycle: &[&Nesting]) -> Option<Inversion> {
         .map(|at| places::key(&run.tables, run.history.event(at).site))
         .collect::<Option<_>>()?;
     places.sort_unstable();
-    let Plan { steps } = steer::bare_plan(run, &events)?;
-    Some(Inversion { places, plan: Plan { steps } })
+    Some(Inversion { places, plan: steer::bare_plan(run, &events)? })
 }

@@ -5,9 +5,11 @@
 //! ([`instance`]) and judges what did ([`judge`]).
 
 mod compositions;
+mod conflict_order;
 mod deadlock;
 mod effects;
 mod exploration;
+mod failure;
 mod feasibility;
 mod instance;
 mod inversion;
@@ -21,12 +23,14 @@ mod target;
 mod tracked_calls;
 
 pub use compositions::{ComposedCall, Composition, CompositionId, Compositions, ResultKind};
+pub use conflict_order::Saturation;
 pub use deadlock::{DeadlockState, EventAt, HeldLock, WaitingThread};
 pub use effects::Effect;
 pub use exploration::{
-    Deadlock, Exploration, ExploreError, Finding, Only, Options, Outcome, Progress, Shard,
-    Unsearched,
+    Cause, CauseStep, Deadlock, Dependence, Exploration, ExploreError, Failure, Finding, Only,
+    Options, Outcome, Progress, Shard, Unsearched,
 };
+pub use failure::{FailureKind, FailureSignature};
 pub use judge::{CallMade, Composed, Judged, Surprise, Values, weight};
 pub use run::{Run, RunError};
 pub use strategy::{Judge, Planning, Strategy};

@@ -25,14 +25,18 @@ const MAX_EVENTS: usize = 8_000_000;
 /// # Errors
 /// If the trace cannot be read.
 pub fn of_trace(trace: &Path, find: fn(&Run) -> Marks) -> Result<Marks, RunError> {
-    let ran = RunResult::new(ExitKind::Exit(0));
     let left = LoadOptions {
         most: MAX_EVENTS,
         entries: false,
         blocks: &BTreeSet::new(),
         compositions: &Compositions::default(),
     };
-    Ok(find(&Run::load(1, RunSpec::default(), ran, trace, left)?))
+    Ok(find(&Run::load(1, RunSpec::default(), no_result(), trace, left)?))
+}
+
+/// For a trace of which nothing else is known.
+pub(crate) fn no_result() -> RunResult {
+    RunResult::new(ExitKind::Exit(0))
 }
 
 /// For AtomFuzzer: where a thread takes a lock that it has released in the same block, declared or inferred
@@ -101,6 +105,17 @@ pub fn suspicious(run: &Run) -> Marks {
     }));
     let is_suspicious = |at: &At| sites.contains(&history.event(*at).site);
     marks(run, history.all().filter(is_suspicious).map(|at| (Role::Hold, at)))
+}
+
+/// All of them, each once.
+pub(crate) fn union(all: impl Iterator<Item = Marks>) -> Marks {
+    let mut union = Marks::default();
+    for mark in all.flat_map(|marks| marks.marks) {
+        if !union.marks.contains(&mark) {
+            union.marks.push(mark);
+        }
+    }
+    union
 }
 
 /// The places of these events, each once.

@@ -6,10 +6,10 @@
 //! often before it takes a lock that others still need; what is between them follows by itself. The events
 //! of the goal are steps always.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_predict::{At, Goal, Plan as Order};
 use untorn_schedule::{Plan, PlanPoint, PlanStep, PlanThread};
-use untorn_trace::{Access, Op, SiteId, ThreadId, VarRole};
+use untorn_trace::{Access, LockId, Op, SiteId, ThreadId, VarId, VarRole};
 
 use crate::instance::Instance;
 use crate::places;
@@ -18,6 +18,9 @@ use crate::target::Lead;
 
 /// Steps of a plan. Each makes the program ask at its place; a long plan is a slow run.
 const MAX_STEPS: usize = 4_000;
+
+/// Places at which threads without steps are held.
+const MAX_HOLDS: usize = 64;
 
 /// How often each thread has come to each place, up to some event.
 #[derive(Debug, Default)]
@@ -86,13 +89,131 @@ pub(crate) fn plan(run: &Run, lead: &Lead, order: &Order) -> Option<Plan> {
         let event = run.history.event(at);
         Some(step(event.thread, places::planned(&run.tables, event)?, occurrence))
     });
-    Some(Plan { steps: named.chain(last).collect() })
+    Some(Plan::new(named.chain(last).collect()))
 }
 
-/// These events alone, for a run in which nothing else matters.
+/// These events alone, for a run in which nothing else matters. An event inside of a critical section is preceded by
+/// its entry: a thread that is held inside would keep the lock from the others.
 pub(crate) fn bare_plan(run: &Run, events: &[At]) -> Option<Plan> {
-    let steps: Option<Vec<PlanStep>> = events.iter().map(|&at| single(run, at)).collect();
-    Some(Plan { steps: steps? })
+    let mut steps = Vec::with_capacity(events.len());
+    for (nth, &at) in events.iter().enumerate() {
+        let thread = run.history.event(at).thread;
+        let earlier = events[..nth].iter().rev().copied();
+        let before = earlier.into_iter().find(|&other| run.history.event(other).thread == thread);
+        let enters = sections_around(run, at).into_iter();
+        let outermost =
+            enters.into_iter().find(|&enter| before.is_none_or(|before| enter > before));
+        // An entry without a place that a plan can name is left out.
+        steps.extend(
+            outermost.filter(|&enter| is_nameable(run, enter)).and_then(|at| single(run, at)),
+        );
+        steps.push(single(run, at)?);
+    }
+    Some(Plan::new(steps))
+}
+
+/// Where the thread of an event entered the critical sections around it, the outermost first.
+fn sections_around(run: &Run, at: At) -> Vec<At> {
+    let history = &run.history;
+    let own = history.of_thread(history.event(at).thread);
+    let mut open: Vec<(LockId, At)> = Vec::new();
+    for &earlier in &own[..history.nth(at) as usize] {
+        enter_or_leave(&mut open, history.event(earlier).op, earlier);
+    }
+    open.into_iter().map(|(_, enter)| enter).collect()
+}
+
+fn enter_or_leave(open: &mut Vec<(LockId, At)>, op: Op, at: At) {
+    match op {
+        Op::Acquire { lock, .. } => open.push((lock, at)),
+        Op::Release { lock, .. } => {
+            if let Some(last) = open.iter().rposition(|&(held, _)| held == lock) {
+                open.remove(last);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_nameable(run: &Run, at: At) -> bool {
+    let event = run.history.event(at);
+    places::planned(&run.tables, event).is_some() && run.is_recorded(event.site)
+}
+
+/// Where other threads are held so that they do not touch the variables of these events: before they access one, or
+/// before they enter the critical section in which they do.
+pub(crate) fn holds(run: &Run, goal: &[At]) -> Vec<PlanPoint> {
+    let history = &run.history;
+    let variable = |at: At| match history.event(at).op {
+        Op::Read { var, .. } | Op::Write { var, .. } => Some(var),
+        _ => None,
+    };
+    let vars: Vec<VarId> = goal.iter().filter_map(|&at| variable(at)).collect();
+    let mut open: Vec<Vec<(LockId, At)>> = vec![Vec::new(); history.thread_count()];
+    let mut known = FxHashSet::default();
+    let mut places = Vec::new();
+    for at in history.all() {
+        let event = history.event(at);
+        let sections = &mut open[event.thread.index()];
+        enter_or_leave(sections, event.op, at);
+        if variable(at).is_none_or(|var| !vars.contains(&var)) {
+            continue;
+        }
+        let hold = sections.first().map_or(at, |&(_, enter)| enter);
+        let held = history.event(hold);
+        if known.insert((held.site, held.op.code())) && is_nameable(run, hold) {
+            places.extend(places::planned(&run.tables, held));
+            if places.len() == MAX_HOLDS {
+                break;
+            }
+        }
+    }
+    places
+}
+
+/// Whether, in this order, a thread without a part in the goal writes one of its variables between its events.
+pub(crate) fn interferes(run: &Run, goal: &[At], order: &Order) -> bool {
+    let history = &run.history;
+    let threads: Vec<ThreadId> = goal.iter().map(|&at| history.event(at).thread).collect();
+    let vars: Vec<u32> = goal.iter().map(|&at| history.event(at).op.target()).collect();
+    let first = order.steps.iter().position(|at| goal.contains(at)).unwrap_or(0);
+    order.steps[first..].iter().any(|&at| {
+        let event = history.event(at);
+        let writes = matches!(event.op, Op::Write { var, .. } if vars.contains(&var.0));
+        writes && !threads.contains(&event.thread)
+    })
+}
+
+/// The events of a run that the steps of a plan name.
+pub(crate) fn events_of(run: &Run, plan: &Plan) -> Vec<Option<At>> {
+    let mut arrivals = Arrivals::default();
+    let mut found: FxHashMap<(ThreadId, &PlanPoint, u32), At> = FxHashMap::default();
+    let wanted: FxHashSet<&PlanPoint> = plan.steps.iter().map(|step| &step.point).collect();
+    for at in run.history.all() {
+        let event = run.history.event(at);
+        if is_same_arrival(run, at) {
+            continue;
+        }
+        let Some(place) = places::planned(&run.tables, event) else { continue };
+        let occurrence = arrivals.come(run, at);
+        if let Some(&place) = wanted.get(&place) {
+            found.insert((event.thread, place, occurrence), at);
+        }
+    }
+    let event = |step: &PlanStep| match step.thread {
+        PlanThread::Id(thread) => found.get(&(thread, &step.point, step.occurrence)).copied(),
+        PlanThread::Name(_) => None,
+    };
+    plan.steps.iter().map(event).collect()
+}
+
+/// The order of a whole run, as a plan.
+pub(crate) fn whole(run: &Run) -> Option<Plan> {
+    let order = Order { steps: run.history.all().collect() };
+    let goal = Goal::new(&[]);
+    let (order_kind, pending) = (crate::target::Order::Guess, None);
+    let lead = Lead { run: 0, goal, order: order_kind, pending, variant: None };
+    plan(run, &lead, &order).filter(|plan| !plan.steps.is_empty())
 }
 
 /// Plans that may show an instance of a run again: its accesses alone, then the order of the whole run up to there.
@@ -104,7 +225,8 @@ pub(crate) fn recipes(run: &Run, instance: &Instance) -> Vec<Plan> {
     let end = events.last().map_or(0, |at| at.0 + 1);
     let order = Order { steps: (0..end).map(At).collect() };
     let goal = Goal::new(&events);
-    let lead = Lead { run: 0, goal, order: crate::target::Order::Guess, pending: None };
+    let lead =
+        Lead { run: 0, goal, order: crate::target::Order::Guess, pending: None, variant: None };
     bare.into_iter().chain(plan(run, &lead, &order)).collect()
 }
 
@@ -115,7 +237,8 @@ pub(crate) fn undisturbed(run: &Run, instance: &Instance) -> Option<Plan> {
     let rest = own.iter().copied().filter(|&at| first < at && at <= last);
     let order = Order { steps: (0..=first.0).map(At).chain(rest).collect() };
     let goal = Goal::new(&[first, last]);
-    let lead = Lead { run: 0, goal, order: crate::target::Order::Guess, pending: None };
+    let lead =
+        Lead { run: 0, goal, order: crate::target::Order::Guess, pending: None, variant: None };
     plan(run, &lead, &order)
 }
 

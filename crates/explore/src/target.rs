@@ -108,6 +108,38 @@ pub(crate) struct Lead {
     pub order: Order,
     /// An event that follows when the goal is reached.
     pub pending: Option<At>,
+    /// How it is tried next; `None` before it was ever tried.
+    pub variant: Option<Variant>,
+}
+
+/// In which of several ways a lead is tried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Variant {
+    /// The order, while threads without steps are held before they touch what the goal is about.
+    Held,
+    /// Nothing but the events of the goal, while all others are held in the same way.
+    Bare,
+    /// The order alone: the other threads may be needed.
+    Free,
+}
+
+impl Variant {
+    /// What to try when this one led nowhere. An order in which other threads write what the goal is about hides the
+    /// harm: then the goal alone comes first.
+    pub(crate) fn next(self, interferes: bool) -> Option<Self> {
+        match (self, interferes) {
+            (Self::Held, false) | (Self::Bare, true) => {
+                Some(if interferes { Self::Held } else { Self::Bare })
+            }
+            (Self::Bare, false) | (Self::Held, true) => Some(Self::Free),
+            (Self::Free, _) => None,
+        }
+    }
+
+    /// The variant to begin with.
+    pub(crate) fn first(interferes: bool) -> Self {
+        if interferes { Self::Bare } else { Self::Held }
+    }
 }
 
 /// How sure an order is.
@@ -228,10 +260,14 @@ impl Target {
             if order.as_ref().is_none_or(|order| order.doubt() > 0)
                 && let Some((goal, order, pending)) = feasibility.early(&goal)
             {
-                self.add(Lead { run, goal, order, pending: Some(pending) }, is_own);
+                let pending = Some(pending);
+                self.add(Lead { run, goal, order, pending, variant: None }, is_own);
             }
             match order {
-                Some(order) => self.add(Lead { run, goal, order, pending: None }, is_own),
+                Some(order) => {
+                    let pending = None;
+                    self.add(Lead { run, goal, order, pending, variant: None }, is_own);
+                }
                 None => drop(self.last.get_or_insert(Unreached::Infeasible)),
             }
         }

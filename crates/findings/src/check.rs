@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use untorn_explore as explore;
 use untorn_explore::{Compositions, Outcome, Shard, Unsearched};
+use untorn_report::failure::Failure;
 use untorn_report::model::{CheckFacts, Finding, Report, Scene, Setting, Unreached};
 use untorn_report::phrasing::count;
 use untorn_trace::VarId;
 
-use crate::{cycle, deadlock, scene, violation};
+use crate::{cycle, deadlock, failure, scene, violation};
 
 /// The options of a check: they are part of the report, so that the check can be repeated.
 #[derive(Clone, Debug)]
@@ -53,6 +54,11 @@ impl FindingBuilder {
         self.with_scene(deadlock::finding(found, &self.folder), &[])
     }
 
+    /// A way in which runs failed.
+    pub fn failure(&self, found: &explore::Failure) -> Failure {
+        failure::failure(found, &self.folder)
+    }
+
     fn with_scene(&mut self, mut finding: Finding, vars: &[VarId]) -> Finding {
         let Some(evidence) = &finding.evidence else { return finding };
         let key = (evidence.trace.clone(), scene::positions(&finding));
@@ -72,6 +78,7 @@ impl FindingBuilder {
         findings.sort_by_key(|finding| finding.number);
         let mut report = Report::new(request.tool.clone(), Vec::new());
         report.findings = findings;
+        report.failures = outcome.failures.iter().map(|found| self.failure(found)).collect();
         report.check = Some(facts(outcome, request));
         report
     }
@@ -106,6 +113,9 @@ fn facts(outcome: &Outcome, request: Request) -> CheckFacts {
         milliseconds: outcome.time.as_millis() as u64,
         setting: request.setting,
         deadlocks: outcome.deadlocks.into(),
+        good_runs: outcome.good_runs.into(),
+        conflict_orders: outcome.conflict_orders,
+        saturation: saturation(outcome),
         shard: shard.map(|shard| [shard.index + 1, shard.count]),
     }
 }
@@ -121,6 +131,17 @@ pub fn why_unreached(why: &explore::Unreached) -> String {
         Unreached::Harmless => "it happened and did no harm".to_owned(),
         Unreached::OutOfBudget => "the budget ended first".to_owned(),
     }
+}
+
+/// Why the exploration ended before its time was used, in words.
+pub fn saturation(outcome: &Outcome) -> Option<String> {
+    let end = outcome.saturation?;
+    let streak = count(end.streak.into(), "run");
+    Some(format!(
+        "no new order of conflicts in the last {streak}: ended early; the next run would show a new one with a chance \
+         of about {:.1} %",
+        end.chance * 100.0
+    ))
 }
 
 /// What was not searched for candidates, in words.

@@ -13,6 +13,7 @@ pub mod check;
 pub mod compositions;
 pub mod cycle;
 pub mod deadlock;
+pub mod failure;
 pub mod merge;
 pub mod scene;
 pub mod sources;

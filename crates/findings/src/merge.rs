@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use untorn_explore::weight;
+use untorn_report::failure::{Dependence, Failure};
 use untorn_report::identity;
 use untorn_report::model::{CheckFacts, Evidence, Finding, Report};
 
@@ -106,8 +107,36 @@ pub fn merge(parts: &[Part], out: &Path) -> Merged {
         merged.traces.extend(evidence.map(|evidence| renamed(evidence, number, &parts[part], out)));
         merged.report.findings.push(finding);
     }
+    let first = merged.report.findings.len() as u32 + 1;
+    for ((part, failure), number) in failures(parts).into_iter().zip(first..) {
+        let mut failure = Failure { number, ..failure };
+        merged.traces.push(renamed(&mut failure.evidence, number, &parts[part], out));
+        merged.report.failures.push(failure);
+    }
     merged.report.check = facts(parts, &found);
     merged
+}
+
+/// The failures of all parts, each once, with the part that shows it.
+fn failures(parts: &[Part]) -> Vec<(usize, Failure)> {
+    let mut all: Vec<(usize, Failure)> = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        for failure in &part.report.failures {
+            let identity = identity::of_failure(failure);
+            match all.iter_mut().find(|(_, known)| identity::of_failure(known) == identity) {
+                Some((_, known)) => {
+                    known.occurrences = known.occurrences.saturating_add(failure.occurrences);
+                }
+                None => all.push((index, failure.clone())),
+            }
+        }
+    }
+    // What ended well in any part ended well.
+    let good_runs = parts.iter().map(|part| part.facts.good_runs).fold(0, u64::saturating_add);
+    for (_, failure) in all.iter_mut().filter(|_| good_runs > 0) {
+        (failure.good_runs, failure.dependence) = (good_runs, Dependence::Schedule);
+    }
+    all
 }
 
 /// How much a finding proves.
@@ -156,6 +185,8 @@ fn facts(parts: &[Part], found: &BTreeSet<(String, String)>) -> Option<CheckFact
         // The parts ran beside each other.
         milliseconds: all().map(|facts| facts.milliseconds).max().unwrap_or(0),
         deadlocks: total(|facts| facts.deadlocks),
+        good_runs: total(|facts| facts.good_runs),
+        conflict_orders: all().map(|facts| facts.conflict_orders).max().unwrap_or(0),
         shard: None,
         ..first.clone()
     })

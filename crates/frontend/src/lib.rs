@@ -22,7 +22,7 @@ pub use error::{FaultKind, FrontEndError};
 pub use folder::PrivateFolder;
 pub use program::{Fact, Output, Program, ReplayOptions, RunOptions, Watch};
 pub use recorded::{RecordedRun, RecordedTrace};
-pub use result::{ExitKind, RunResult, Unseen};
+pub use result::{ExitKind, RunResult, UncaughtException, Unseen};
 pub use surroundings::Surroundings;
 pub use untorn_runtime_protocol::{Owner, Progress};
 

@@ -27,15 +27,34 @@ impl fmt::Display for ExitKind {
     }
 }
 
+/// An exception that ended a thread. The name of the thread is left out: it says nothing of what happened.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct UncaughtException {
+    /// Its type: `java.lang.IllegalStateException`; empty if the language has none.
+    pub kind: String,
+    pub message: String,
+    /// The innermost place of its stack trace, if it has one: `Bank.withdraw(Bank.java:12)`.
+    pub place: Option<String>,
+}
+
+impl fmt::Display for UncaughtException {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.kind.is_empty(), self.message.is_empty()) {
+            (true, _) => f.write_str(&self.message),
+            (false, true) => f.write_str(&self.kind),
+            (false, false) => write!(f, "{}: {}", self.kind, self.message),
+        }
+    }
+}
+
 /// What is left of a run beside its trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunResult {
     pub exit: ExitKind,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
-    /// The exceptions, or whatever the language calls them, that ended a thread; without the name of the
-    /// thread, which says nothing of what happened.
-    pub uncaught: Vec<String>,
+    /// The exceptions, or whatever the language calls them, that ended a thread.
+    pub uncaught: Vec<UncaughtException>,
     pub followed: Option<Followed>,
     /// How often a thread that could go on was stopped, if that is known.
     pub preemptions: Option<u64>,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use untorn_frontend::processes::{self, Ending, ProcessError};
 use untorn_frontend::{
-    ExitKind, FrontEnd, FrontEndError, Output, Program, RecordedTrace, RunOptions, RunResult,
+    ExitKind, FrontEnd, FrontEndError, Output, Program, RecordedTrace, RunOptions, RunResult, UncaughtException,
     Unseen, Watch,
 };
 use untorn_jvm_protocol::NO_TEST_EXIT;
@@ -342,14 +342,23 @@ fn ending(status: std::process::ExitStatus) -> ExitKind {
     }
 }
 
-/// The first lines of stack traces that the JVM printed.
-fn exceptions(stderr: &[u8]) -> Vec<String> {
+/// The exceptions that ended threads, from the stack traces that the JVM printed.
+fn exceptions(stderr: &[u8]) -> Vec<UncaughtException> {
     let text = String::from_utf8_lossy(stderr);
-    text.lines()
-        .filter_map(|line| line.strip_prefix("Exception in thread "))
-        // The name of the thread says nothing of what happened.
-        .filter_map(|line| Some(line.strip_prefix('"')?.split_once("\" ")?.1.trim().to_owned()))
-        .collect()
+    let lines: Vec<&str> = text.lines().collect();
+    let exception = |(at, line): (usize, &&str)| {
+        let head = line.strip_prefix("Exception in thread \"")?.split_once("\" ")?.1.trim();
+        let (kind, message) = head.split_once(": ").unwrap_or((head, ""));
+        // A message may have several lines.
+        let below = lines[at + 1..].iter().take_while(|line| !line.starts_with("Exception in "));
+        let place = below.into_iter().find_map(|line| line.trim_start().strip_prefix("at "));
+        Some(UncaughtException {
+            kind: kind.to_owned(),
+            message: message.to_owned(),
+            place: place.map(str::to_owned),
+        })
+    };
+    lines.iter().enumerate().filter_map(exception).collect()
 }
 
 /// How often the schedule of a trace stopped a thread that could go on.

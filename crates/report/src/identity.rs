@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use sha2::{Digest, Sha256};
 use untorn_trace::generic_name;
 
+use crate::failure::Failure;
 use crate::model::{Finding, Report};
 
 /// The version of the rule below; it is part of SARIF's property name.
@@ -62,4 +63,13 @@ pub fn subtract(report: &mut Report, old: &Report) -> usize {
         trace.findings.retain(|finding| !known.contains(&fingerprint(finding)));
     }
     before - report.findings().count()
+}
+/// What makes failures of two checks the same: where exceptions come from; else what is said of it. Messages often
+/// contain values, so they do not count if there is a place.
+pub fn of_failure(failure: &Failure) -> String {
+    let kind = failure.headline.split(": ").next().unwrap_or_default();
+    match failure.places.as_slice() {
+        [] => format!("failure {}", failure.headline),
+        places => format!("failure {kind} at {}", places.join(", ")),
+    }
 }

@@ -5,6 +5,7 @@
 
 pub mod dot;
 pub mod explain;
+pub mod failure;
 pub mod html;
 pub mod identity;
 pub mod json;

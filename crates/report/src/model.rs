@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::failure::Failure;
 use crate::language::{Language, of_front_end};
 use crate::operation::{Action, Operation};
 use crate::phrasing;
@@ -26,6 +27,9 @@ pub struct Report {
     /// Violations that happened in directed runs, each in a separate run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// Ways in which runs failed that no violation explains.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<Failure>,
     /// How they were chased.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckFacts>,
@@ -58,6 +62,15 @@ pub struct CheckFacts {
     /// Runs that ended in a deadlock.
     #[serde(default)]
     pub deadlocks: u64,
+    /// Runs that ended with exit code 0 and without an uncaught exception.
+    #[serde(default)]
+    pub good_runs: u64,
+    /// Different orders of conflicting operations on one object or lock.
+    #[serde(default)]
+    pub conflict_orders: u64,
+    /// Why the check ended before its time was used, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saturation: Option<String>,
     /// The part of the work that was done, from 1, and of how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<[u32; 2]>,
@@ -217,6 +230,7 @@ impl Report {
             tool: tool.into(),
             traces,
             findings: Vec::new(),
+            failures: Vec::new(),
             check: None,
         }
     }

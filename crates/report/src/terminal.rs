@@ -2,6 +2,9 @@
 
 mod composition;
 mod deadlock;
+mod failure;
+
+pub use failure::failure;
 
 use anstyle::{AnsiColor, Style};
 

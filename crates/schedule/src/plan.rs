@@ -9,6 +9,8 @@
 //!   parentheses. A file is recognised by a `/` in it or by its ending: one of those of
 //!   Java, Kotlin, Scala, Groovy, Clojure, C, C++, Rust.
 //! * `#N` is the N-th time that this thread reaches this place; 1 if it is missing.
+//! * `*` instead of a thread: every thread that has no further steps is held at this place until all steps are done,
+//!   unless a thread of the plan needs it to go on.
 //!
 //! Empty lines and lines that start with `//` or `;` are ignored.
 
@@ -84,6 +86,8 @@ pub struct PlanStep {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Plan {
     pub steps: Vec<PlanStep>,
+    /// Where threads that have no further steps are held until all steps are done.
+    pub holds: Vec<PlanPoint>,
 }
 
 /// A point of the plan: its index in [`Plan::points`].
@@ -101,12 +105,21 @@ pub enum AtSite {
 }
 
 impl Plan {
-    /// The distinct points, in the order of their first step. The front end finds them in the code.
+    /// A plan that holds no other threads.
+    pub const fn new(steps: Vec<PlanStep>) -> Self {
+        Self { steps, holds: Vec::new() }
+    }
+
+    fn all_points(&self) -> impl Iterator<Item = &PlanPoint> {
+        self.steps.iter().map(|step| &step.point).chain(&self.holds)
+    }
+
+    /// The distinct points, in the order of their first mention. The front end finds them in the code.
     pub fn points(&self) -> Vec<&PlanPoint> {
         let mut points = Vec::new();
-        for (step, site) in self.steps.iter().zip(self.sites()) {
+        for (point, site) in self.all_points().zip(self.all_sites()) {
             if site.0 as usize == points.len() {
-                points.push(&step.point);
+                points.push(point);
             }
         }
         points
@@ -114,19 +127,31 @@ impl Plan {
 
     /// For each step, which of the [`Plan::points`] it names.
     pub fn sites(&self) -> Vec<PlanSite> {
+        let mut sites = self.all_sites();
+        sites.truncate(self.steps.len());
+        sites
+    }
+
+    /// For each hold, which of the [`Plan::points`] it names.
+    pub fn hold_sites(&self) -> Vec<PlanSite> {
+        self.all_sites().split_off(self.steps.len())
+    }
+
+    fn all_sites(&self) -> Vec<PlanSite> {
         // Only looked up, never iterated: the order of a hash map does not matter.
         let mut known = HashMap::new();
-        let mut site = |step| {
+        let mut site = |point| {
             let new = PlanSite(known.len() as u32);
-            *known.entry(step).or_insert(new)
+            *known.entry(point).or_insert(new)
         };
-        self.steps.iter().map(|step| site(&step.point)).collect()
+        self.all_points().map(&mut site).collect()
     }
 }
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.steps.iter().try_for_each(|step| writeln!(f, "{step}"))
+        self.steps.iter().try_for_each(|step| writeln!(f, "{step}"))?;
+        self.holds.iter().try_for_each(|point| writeln!(f, "* @ {point}"))
     }
 }
 

@@ -3,14 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use untorn_schedule::{AnnouncedEvents, Marks, PolicyKind, RunSpec};
+use untorn_schedule::{AnnouncedEvents, PolicyKind, RunSpec};
 use untorn_serializability::two_pass::{Filtered, SccFilter};
 use untorn_serializability::velodrome::Velodrome;
 use untorn_serializability::{Checker, Outcome};
 use untorn_trace::EventIdx;
 
 use super::{Exploration, ExploreError, Request};
-use crate::marks;
 use crate::run::Run;
 use crate::strategy::Judge;
 
@@ -18,6 +17,7 @@ impl Exploration<'_> {
     /// One directed run for each candidate of the first run.
     pub(super) fn try_each_once(&mut self) -> Result<(), ExploreError> {
         self.options.per_candidate = 1;
+        self.attempts = 1;
         self.options.initial.truncate(1);
         for spec in self.options.initial.clone() {
             self.make_runs(vec![Request::undirected(spec)])?;
@@ -46,34 +46,11 @@ impl Exploration<'_> {
             // Every policy has the seeds from 1 on.
             let seed = first_seed + 1 + (turn / policies.len()) as u64;
             turn += 1;
-            let spec = self.undirected_spec(policy, seed);
+            let length = self.runs.loaded().next_back().map(|run| run.history.len() as u64);
+            let spec = self.hold_marks().spec(policy, seed, length);
             self.make_runs(vec![Request::undirected(spec)])?;
         }
         Ok(())
-    }
-
-    fn undirected_spec(&self, policy: PolicyKind, seed: u64) -> RunSpec {
-        let last = self.kept.iter().flatten().next_back();
-        let held = |find: fn(&Run) -> Marks| {
-            // What any run showed that is still in memory; the first one stays.
-            let mut all = Marks::default();
-            for mark in self.kept.iter().flatten().flat_map(|run| find(run).marks) {
-                if !all.marks.contains(&mark) {
-                    all.marks.push(mark);
-                }
-            }
-            RunSpec::marked(policy, seed, all)
-        };
-        match policy {
-            PolicyKind::AtomFuzzer => held(marks::second_acquisitions),
-            PolicyKind::Adversarial => held(marks::suspicious),
-            // PCT wants to know how long a run is.
-            PolicyKind::Pct { depth, length } => {
-                let length = last.map_or(length, |run| run.history.len().max(1) as u64);
-                RunSpec::policy(PolicyKind::Pct { depth, length }, seed)
-            }
-            _ => RunSpec::policy(policy, seed),
-        }
     }
 
     /// The names of the declared blocks that a checker refutes in this run; `None` if none was asked for.

@@ -1,5 +1,6 @@
 //! What a run teaches: candidates, orders that lead to them, what normal runs look like.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,11 +9,17 @@ use untorn_predict::simulation::Knowledge;
 use untorn_predict::{Deadline, Facts};
 use untorn_serializability::block_filter::BlockFilter;
 
-use super::Exploration;
-use crate::compositions::Compositions;
+use super::undirected::HoldMarks;
+use super::{Exploration, forget};
+use crate::compositions::{CompositionId, Compositions};
 use crate::feasibility::Feasibility;
+use crate::marks;
 use crate::run::{Run, Suspect};
-use crate::target::{Key, Target};
+use crate::target::Key;
+use crate::tracked_calls::Answer;
+
+/// Events of a run that are searched for places to hold threads at.
+const MAX_MARKED: usize = 500_000;
 
 /// The part of the time left that one run may take to be learned from: on long runs there would be none left for others.
 const SHARE: u32 = 3;
@@ -20,17 +27,35 @@ const SHARE: u32 = 3;
 /// The part of the whole time that the first run may take in any case.
 const LEAST: u32 = 10;
 
-/// Runs whose traces stay in memory.
-const MAX_KEPT: usize = 8;
+/// By composition and the answer of its first call: what the second one returns when no other thread comes between.
+#[derive(Debug, Default)]
+pub(super) struct KnownAnswers(BTreeMap<(CompositionId, Answer), BTreeSet<Answer>>);
+
+impl KnownAnswers {
+    fn learn(&mut self, run: &Run, known: &Compositions) {
+        for made in run.units.all_made() {
+            if run.units.is_undisturbed(&run.history, made)
+                && let Some(answers) = run.units.answers(known, made)
+            {
+                self.0.entry((made.id, answers[0])).or_default().insert(answers[1]);
+            }
+        }
+    }
+
+    pub(super) fn usual(&self, id: CompositionId, first: Answer) -> Option<&BTreeSet<Answer>> {
+        self.0.get(&(id, first))
+    }
+}
 
 impl Exploration<'_> {
     /// Adds the run's candidates, with what can be tried. Gives the number of new ones.
     pub(super) fn add_candidates(&mut self, run: &Run, made_for: Option<usize>) -> usize {
         let known = Arc::clone(&self.options.compositions);
-        self.learn_answers(run, &known);
-        let left = self.options.time.saturating_sub(self.begin.elapsed());
+        self.outcome.compositions_made.extend(run.units.all_made().map(|made| made.id));
+        self.answers.learn(run, &known);
+        let (left, time) = (self.budget.left(), self.budget.time());
         // If the first run took all the time there is, nothing would ever be looked at.
-        let least = if run.number == 1 { self.options.time / LEAST } else { Duration::ZERO };
+        let least = if run.number == 1 { time / LEAST } else { Duration::ZERO };
         let share = (left / SHARE).max(least);
         let deadline = Instant::now().checked_add(share).map_or(Deadline::NEVER, Deadline::at);
         let facts = Facts::new(&run.history);
@@ -52,20 +77,17 @@ impl Exploration<'_> {
             suspects.into_iter().filter(|suspect| wanted(&suspect.key)).collect();
         for suspect in suspects {
             if suspect.is_body {
-                self.bodies.insert(suspect.key);
+                self.targets.add_body(suspect.key);
                 continue;
             }
-            let index = *self.index.entry(suspect.key).or_insert_with_key(|key| {
-                self.targets.push(Target::new(key.clone(), is_common));
-                self.targets.len() - 1
-            });
+            let index = self.targets.entry(suspect.key, is_common);
             self.targets[index].instances += suspect.instances;
             self.targets[index].is_composed |= suspect.is_composed;
             // Orders cost time, which nobody has to follow them once it is over.
             if self.is_over() || deadline.is_over() {
                 self.targets[index].is_cut = true;
             } else if plans && !self.is_settled(&self.targets[index]) {
-                let (run, is_own) = (self.kept.len(), made_for == Some(index));
+                let (run, is_own) = (self.runs.next_index(), made_for == Some(index));
                 let strategy = || self.options.strategy.clone();
                 let feasibility = feasibility.get_or_insert_with(|| {
                     Feasibility::new(&facts, &knowledge, strategy(), deadline)
@@ -76,48 +98,28 @@ impl Exploration<'_> {
         self.targets.len() - before
     }
 
-    /// What calls that look meant to be one step say when nobody comes between them.
-    fn learn_answers(&mut self, run: &Run, known: &Compositions) {
-        for made in run.units.all_made() {
-            self.outcome.compositions_made.insert(made.id);
-            if run.units.is_undisturbed(&run.history, made)
-                && let Some(answers) = run.units.answers(known, made)
-            {
-                self.answers.entry((made.id, answers[0])).or_default().insert(answers[1]);
-            }
+    /// What the policies that hold threads need, from the runs in memory; worked out anew when there are new candidates.
+    pub(super) fn hold_marks(&mut self) -> HoldMarks {
+        if let Some(marks) = &self.marks {
+            return marks.clone();
         }
-    }
-
-    /// Keeps a run for later leads. Old directed runs go; the trace file stays only if it is evidence.
-    pub(super) fn keep(&mut self, run: Run, is_evidence: bool) {
-        if !is_evidence {
-            forget(&run.trace);
-        }
-        self.kept.push(Some(run));
-        let loaded = self.kept.iter().flatten().count();
-        if loaded > MAX_KEPT {
-            let initial = self.options.initial.len().min(MAX_KEPT - 1);
-            let old = self.kept.iter().skip(initial).position(Option::is_some);
-            let Some(old) = old.map(|place| place + initial) else { return };
-            self.kept[old] = None;
-            for target in &mut self.targets {
-                target.leads.retain(|lead| lead.run != old);
-            }
-        }
+        // It costs as much as a run is long, for each run.
+        let short = || self.runs.loaded().filter(|run| run.history.len() <= MAX_MARKED);
+        let marks = HoldMarks {
+            atomfuzzer: marks::union(short().map(marks::second_acquisitions)),
+            adversarial: marks::union(short().map(marks::suspicious)),
+        };
+        self.marks.insert(marks).clone()
     }
 
     /// Removes a trace unless something rests on it.
     pub(super) fn forget_unneeded(&self, trace: &Path) {
         let is_needed = self.outcome.findings.iter().any(|found| found.trace == trace)
             || self.outcome.deadlocked.iter().any(|stuck| stuck.trace == trace)
+            || self.outcome.failures.iter().any(|failure| failure.trace == trace)
             || self.control_runs.iter().any(|doubt| doubt.rests_on(trace));
         if !is_needed {
             forget(trace);
         }
     }
-}
-
-/// Nobody asks for it again; that it cannot be removed does no harm.
-pub(super) fn forget(trace: &Path) {
-    let _ = std::fs::remove_file(trace);
 }

@@ -24,12 +24,12 @@ const MAX_DEADLOCKS: usize = 32;
 impl Exploration<'_> {
     /// Looks for instances of all targets. Says whether the trace is evidence.
     pub(super) fn judge_targets(&mut self, run: &Run, made_for: Option<usize>) -> bool {
-        let accesses = Accesses::new(run, self.targets.iter().map(|target| &target.key));
+        let accesses = Accesses::new(run, self.targets.keys());
         let refuted = self.refuted(run);
-        let (effects, deadline) = (self.normal.compare(&run.ran), self.deadline());
+        let (effects, deadline) = (self.normal.compare(&run.ran), self.budget.deadline());
         let (mut is_evidence, mut is_normal) = (false, true);
         let mut explained = false;
-        for index in self.composed_first() {
+        for index in self.targets.composed_first() {
             let key = self.targets[index].key.clone();
             let counts = refuted.as_ref().is_none_or(|refuted| {
                 key.origin == Origin::Declared && refuted.contains(&key.block)
@@ -80,13 +80,6 @@ impl Exploration<'_> {
         is_evidence
     }
 
-    /// All targets, those made by calls that look meant to be one step first.
-    fn composed_first(&self) -> Vec<usize> {
-        let mut all: Vec<usize> = (0..self.targets.len()).collect();
-        all.sort_by_key(|&index| !self.targets[index].is_composed);
-        all
-    }
-
     /// What may be held against an instance.
     pub(super) fn harm<'e>(
         &self,
@@ -105,7 +98,7 @@ impl Exploration<'_> {
         let known = &self.options.compositions;
         let made = run.composition(instance.own)?;
         let answers = run.units.answers(known, &made);
-        let usual = answers.and_then(|[first, _]| self.answers.get(&(made.id, first)));
+        let usual = answers.and_then(|[first, _]| self.answers.usual(made.id, first));
         let surprise = answers.zip(usual).and_then(|([after, said], usual)| {
             let is_new = !usual.contains(&said);
             let usual = usual.first().copied().filter(|_| is_new)?;
@@ -167,7 +160,7 @@ impl Exploration<'_> {
             trace: run.trace.clone(),
             tables: Arc::clone(&run.tables),
             alike: 0,
-            after: self.begin.elapsed(),
+            after: self.budget.elapsed(),
             preemptions: run.ran.preemptions,
             recipes: steer::recipes(run, instance),
         }
@@ -225,7 +218,7 @@ impl Exploration<'_> {
             stuck,
             signature,
             alike: 0,
-            after: self.begin.elapsed(),
+            after: self.budget.elapsed(),
             preemptions: run.ran.preemptions,
         };
         (self.watch)(Progress::Deadlocked(&found));

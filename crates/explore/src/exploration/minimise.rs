@@ -12,16 +12,12 @@
 //! **Promise:** a schedule is taken only if its run shows the same finding with at least the same proof, and with fewer
 //! preemptions. The budget ends the search; what it has then is not always the simplest.
 
-use std::sync::atomic::Ordering;
+use untorn_schedule::{Plan, RunSpec};
 
-use untorn_schedule::{Plan, PlanStep};
-
-use super::candidates::forget;
-use super::{Exploration, ExploreError, Finding, Progress};
+use super::{Exploration, ExploreError, Finding, Progress, forget};
 use crate::instance::Accesses;
 use crate::judge::{Judged, judge};
 use crate::run::Run;
-use untorn_schedule::RunSpec;
 
 /// One switch away from a block, one back if the other thread does not end by itself, and one because somebody had to
 /// be first: hardly anything is simpler.
@@ -29,7 +25,8 @@ const FEWEST: u64 = 3;
 
 impl Exploration<'_> {
     pub(super) fn could_be_simpler(&self) -> bool {
-        self.options.minimise > 0 && self.outcome.findings.iter().any(is_complicated)
+        let is_simple = !self.outcome.findings.iter().any(is_complicated);
+        self.options.minimise > 0 && !(is_simple && self.outcome.failures.is_empty())
     }
 
     /// Replaces the runs of findings by simpler ones.
@@ -39,68 +36,71 @@ impl Exploration<'_> {
             let recipes = self.outcome.findings[index].recipes.clone();
             for recipe in recipes {
                 if self.shows(index, &recipe, &mut budget)? {
-                    self.reduce(index, recipe.steps, &mut budget)?;
+                    self.reduce(recipe, |own, plan| own.shows(index, plan, &mut budget))?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Delta debugging: leaves out ever smaller parts of the steps as long as the rest does.
-    fn reduce(
+    /// Delta debugging: leaves out ever smaller parts of the steps as long as the rest is enough. Gives what is left.
+    pub(super) fn reduce(
         &mut self,
-        index: usize,
-        mut steps: Vec<PlanStep>,
-        budget: &mut u32,
-    ) -> Result<(), ExploreError> {
-        let mut parts = 2;
-        while steps.len() > 1 && *budget > 0 {
-            let size = steps.len().div_ceil(parts);
+        plan: Plan,
+        mut is_enough: impl FnMut(&mut Self, &Plan) -> Result<bool, ExploreError>,
+    ) -> Result<Plan, ExploreError> {
+        let (mut plan, mut parts) = (plan, 2);
+        while plan.steps.len() > 1 {
+            let size = plan.steps.len().div_ceil(parts);
             let mut enough = None;
-            for from in (0..steps.len()).step_by(size) {
-                let mut rest = steps.clone();
-                rest.drain(from..(from + size).min(steps.len()));
-                if self.shows(index, &Plan { steps: rest.clone() }, budget)? {
+            for from in (0..plan.steps.len()).step_by(size) {
+                let mut rest = plan.clone();
+                rest.steps.drain(from..(from + size).min(plan.steps.len()));
+                if is_enough(self, &rest)? {
                     enough = Some(rest);
                     break;
                 }
             }
             match enough {
-                Some(rest) => (steps, parts) = (rest, (parts - 1).max(2)),
-                None if size == 1 => return Ok(()),
-                None => parts = (parts * 2).min(steps.len()),
+                Some(rest) => (plan, parts) = (rest, (parts - 1).max(2)),
+                None if size == 1 => break,
+                None => parts = (parts * 2).min(plan.steps.len()),
             }
         }
-        Ok(())
+        Ok(plan)
     }
 
     /// Makes one run; says whether it shows the finding, and with no more preemptions. One with fewer is taken.
     fn shows(&mut self, index: usize, plan: &Plan, budget: &mut u32) -> Result<bool, ExploreError> {
-        let is_over =
-            self.begin.elapsed() >= self.options.time || self.stop.load(Ordering::Relaxed);
         let found = &self.outcome.findings[index];
-        if *budget == 0 || is_over || !is_complicated(found) {
+        if *budget == 0 || self.budget.is_exhausted() || !is_complicated(found) {
             return Ok(false);
         }
         *budget -= 1;
         let number = self.outcome.runs + 1;
         (self.watch)(Progress::Simplifying { number, finding: found });
-        let (how, trace) = (RunSpec::plan(plan.clone()), self.trace_of(number));
-        // A run that fails shows nothing; that the program can be run is known by now.
-        let Some(Ok(ran)) = self.front_end.run_all(&[(how.clone(), trace.clone())]).pop() else {
-            return Ok(false);
-        };
-        self.outcome.runs = number;
-        let run = self.load(how, ran, &trace)?;
-        self.outcome.events += run.history.len() as u64;
+        let Some(run) = self.run_plan(plan)? else { return Ok(false) };
         let before = self.outcome.findings[index].preemptions;
         let judged = self.judged_again(index, &run).filter(|_| run.ran.preemptions <= before);
         let is_shown = judged.is_some();
         match judged {
             Some(judged) if run.ran.preemptions < before => self.replace(index, run, judged),
-            _ => forget(&trace),
+            _ => forget(&run.trace),
         }
         Ok(is_shown)
+    }
+
+    /// Follows a plan for its own sake. A run that cannot be made shows nothing; that the program can be run is known.
+    pub(super) fn run_plan(&mut self, plan: &Plan) -> Result<Option<Run>, ExploreError> {
+        let number = self.outcome.runs + 1;
+        let (spec, trace) = (RunSpec::plan(plan.clone()), self.runs.trace_of(number));
+        let Some(Ok(ran)) = self.front_end.run_all(&[(spec.clone(), trace.clone())]).pop() else {
+            return Ok(None);
+        };
+        self.outcome.runs = number;
+        let run = self.load(spec, ran, &trace)?;
+        self.outcome.events += run.history.len() as u64;
+        Ok(Some(run))
     }
 
     /// The judgement of the same finding in another run, if that proves as much.

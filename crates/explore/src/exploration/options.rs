@@ -20,8 +20,10 @@ pub struct Options {
     pub per_candidate: u32,
     /// The runs to start with.
     pub initial: Vec<RunSpec>,
-    /// Undirected runs to make when nothing is left to chase: they may show something new.
-    pub explore: u32,
+    /// Undirected runs beside the initial ones; `None` for as many as may show something new.
+    pub explore: Option<u32>,
+    /// Of everything random.
+    pub seed: u64,
     pub sources: Sources,
     /// Events of a run that are looked at.
     pub max_events: usize,
@@ -46,14 +48,15 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             time: Duration::from_secs(60),
-            runs: 200,
+            runs: u32::MAX,
             per_candidate: 4,
             initial: vec![
                 RunSpec::policy(PolicyKind::RunToBlock, 0),
                 RunSpec::policy(PolicyKind::Random, 1),
                 RunSpec::policy(PolicyKind::PCT, 2),
             ],
-            explore: 9,
+            explore: None,
+            seed: 0,
             sources: Sources::All,
             max_events: 8_000_000,
             strategy: Strategy::Loop,

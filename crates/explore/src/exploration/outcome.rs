@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use untorn_schedule::Plan;
 
+use super::Failure;
 use crate::compositions::CompositionId;
+use crate::conflict_order::Saturation;
 use crate::deadlock::DeadlockState;
 use crate::judge::Judged;
 use crate::run::{Run, RunError};
@@ -28,11 +30,18 @@ pub enum Progress<'a> {
         new: usize,
     },
     Found(&'a Finding),
+    /// A run failed in a way that no run before did.
+    Failed(&'a Failure),
     Deadlocked(&'a Deadlock),
     /// A run is about to begin that may show a finding in a simpler way.
     Simplifying {
         number: u32,
         finding: &'a Finding,
+    },
+    /// A run is about to begin that shows whether a failure needs all that it seems to need.
+    SimplifyingFailure {
+        number: u32,
+        failure: &'a Failure,
     },
 }
 
@@ -126,6 +135,10 @@ pub struct Outcome {
     /// Runs that ended in a deadlock, and the different ways in which they did.
     pub deadlocks: u32,
     pub deadlocked: Vec<Deadlock>,
+    /// The different ways in which runs failed. A failure that a finding explains is told with the finding.
+    pub failures: Vec<Failure>,
+    /// Runs that ended well: with exit code 0 and without an uncaught exception.
+    pub good_runs: u32,
     /// Runs that did not end by themselves.
     pub timed_out: u32,
     /// What the front end could not see, in words.
@@ -136,6 +149,10 @@ pub struct Outcome {
     pub refuted: BTreeSet<String>,
     /// Compositions whose calls were both made in one go of their method.
     pub compositions_made: BTreeSet<CompositionId>,
+    /// Different orders of conflicting operations that runs had.
+    pub conflict_orders: u64,
+    /// Why it ended before the budget was used.
+    pub saturation: Option<Saturation>,
     /// Ended by the user.
     pub interrupted: bool,
     pub time: Duration,
@@ -145,6 +162,11 @@ impl Outcome {
     /// The number of what is found next.
     pub(crate) fn next_number(&self) -> u32 {
         (self.findings.len() + self.deadlocked.len()) as u32 + 1
+    }
+
+    /// All that was found so far, of whatever kind.
+    pub(crate) fn finding_count(&self) -> usize {
+        self.findings.len() + self.deadlocked.len() + self.failures.len()
     }
 }
 

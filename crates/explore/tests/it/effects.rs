@@ -26,7 +26,7 @@ fn a_wrong_number_is_printed() {
 fn an_assertion_fails() {
     let end = "read x r\nif r == 2 goto fine\nfail lost an update\n.fine";
     let effects = effects(&counted(end));
-    assert!(effects.contains(&"uncaught: lost an update".to_owned()), "{effects:?}");
+    assert!(effects.contains(&"uncaught: Failed: lost an update".to_owned()), "{effects:?}");
 }
 
 #[test]

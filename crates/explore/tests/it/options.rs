@@ -140,7 +140,7 @@ fn a_violation_takes_one_directed_run() {
 fn undirected_runs_are_made_when_nothing_is_left() {
     let folder = Folder::new();
     let mut front_end = program("thread main\nprint alone\n");
-    let options = Options { explore: 5, ..options() };
+    let options = Options { explore: Some(5), ..options() };
     explore_in(&folder, &mut front_end, options.clone()).expect("it runs");
     assert_eq!(front_end.runs.len(), options.initial.len() + 5);
 }
@@ -241,7 +241,10 @@ fn every_run_is_told() {
         Progress::Running { .. } => begun += 1,
         Progress::RunEnded { .. } => ended += 1,
         Progress::Found(_) => found += 1,
-        Progress::Deadlocked(_) | Progress::Simplifying { .. } => {}
+        Progress::Deadlocked(_)
+        | Progress::Simplifying { .. }
+        | Progress::Failed(_)
+        | Progress::SimplifyingFailure { .. } => {}
     };
     let outcome = Exploration::new(&mut front_end, options(), &folder.0, &stop, &mut watch).run();
     let outcome = outcome.expect("it runs");

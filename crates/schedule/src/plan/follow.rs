@@ -14,13 +14,16 @@
 //! * A thread that sleeps is not waited for: the clock jumps, which is as if the others had been
 //!   slow. One that is outside is waited for, until the front end has waited enough: only then it
 //!   may need the others' help.
+//! * Threads without further steps are held at the places that the plan lists ([`Plan::holds`]): otherwise they would
+//!   overwrite what the steps are about. One that is needed, because it has a lock that the thread of the step wants or
+//!   because nobody else can run, is let go for good.
 //! * If a thread executes a planned event too early, before earlier steps of that thread, the event is let through:
 //!   the steps before it may still be possible, and the longest executable prefix is wanted.
 //!
 //! **Promise:** events execute in the order of the plan as long as it is followed. It never hangs: a plan that cannot
 //! be followed is released with a reason, and the run continues.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use untorn_trace::ids::ThreadId;
 
@@ -77,6 +80,12 @@ pub(crate) struct Follow {
     arrivals: BTreeMap<(ThreadId, PlanSite), u32>,
     /// Threads that are before a planned event, and its step.
     held: BTreeMap<ThreadId, usize>,
+    /// Where threads without further steps are held.
+    holds: BTreeSet<PlanSite>,
+    /// Those that are held there.
+    bystanders: BTreeSet<ThreadId>,
+    /// Those that were let go because they are needed.
+    needed: BTreeSet<ThreadId>,
     executing: Option<Executing>,
     /// The thread of the step lets another thread run first.
     resting: bool,
@@ -109,6 +118,9 @@ impl Follow {
             own: BTreeMap::new(),
             arrivals: BTreeMap::new(),
             held: BTreeMap::new(),
+            holds: plan.hold_sites().into_iter().collect(),
+            bystanders: BTreeSet::new(),
+            needed: BTreeSet::new(),
             executing: None,
             resting: false,
             pauses: 0,
@@ -140,6 +152,20 @@ impl Follow {
 
     fn is_held(&self, thread: ThreadId) -> bool {
         self.held.get(&thread).is_some_and(|&step| step != self.at)
+            || self.bystanders.contains(&thread)
+    }
+
+    /// Whether a thread that comes to these places is held because it has nothing to do with the plan.
+    fn is_bystander(&self, thread: ThreadId, sites: &[PlanSite]) -> bool {
+        self.own.get(&thread).is_none_or(|own| own.steps.is_empty())
+            && !self.needed.contains(&thread)
+            && sites.iter().any(|site| self.holds.contains(site))
+    }
+
+    /// Lets a thread go that was held beside the plan.
+    fn let_go(&mut self, thread: ThreadId) {
+        self.bystanders.remove(&thread);
+        self.needed.insert(thread);
     }
 
     pub(crate) fn spawned(&mut self, thread: ThreadId, name: &str) {
@@ -170,6 +196,10 @@ impl Follow {
             if self.is_over() {
                 return AtSite::Go { stop_after: false };
             }
+        }
+        if self.is_bystander(thread, sites) {
+            self.bystanders.insert(thread);
+            return AtSite::Hold;
         }
         let Some(own) = self.own.get(&thread) else { return AtSite::Go { stop_after: false } };
         if !self.held.contains_key(&thread) {
@@ -350,31 +380,40 @@ impl Follow {
         }
     }
 
-    /// A thread that may run while the leader cannot. An error if the leader waits for a held thread.
+    /// A thread that may run while the leader cannot. An error if the leader waits for one that is held before a step.
     fn find_helper(
-        &self,
+        &mut self,
         leader: Option<ThreadId>,
         threads: &Threads,
         locks: &dyn Locks,
     ) -> Result<Option<ThreadId>, PlanFailure> {
-        let may_help = |thread: ThreadId| {
-            Some(thread) != leader && !self.is_held(thread) && threads.can_run(thread, locks)
-        };
         if let Some(leader) = leader {
             let needed = last_needed(leader, threads, locks);
+            if needed != leader && self.bystanders.contains(&needed) {
+                self.let_go(needed);
+            }
             if needed != leader && self.is_held(needed) {
                 return Err(stuck(leader, threads, locks));
             }
-            if may_help(needed) {
+            if needed != leader && threads.can_run(needed, locks) {
                 return Ok(Some(needed));
             }
         }
-        let others = threads.live().iter().copied().filter(|&thread| may_help(thread));
-        let others: Vec<ThreadId> = others.collect();
+        let may_help = |thread: &ThreadId| {
+            Some(*thread) != leader && !self.is_held(*thread) && threads.can_run(*thread, locks)
+        };
+        let others: Vec<ThreadId> = threads.live().iter().copied().filter(may_help).collect();
+        if others.is_empty() {
+            let bystanders = self.bystanders.iter().copied();
+            let next = bystanders.into_iter().find(|&thread| threads.can_run(thread, locks));
+            if let Some(thread) = next {
+                self.let_go(thread);
+            }
+            return Ok(next);
+        }
         let (last, stretch) = self.helper;
         let goes_on = stretch > 0 && stretch < self.options.quantum && others.contains(&last);
-        let next = || (!others.is_empty()).then(|| next_in_round(&others, last));
-        Ok(if goes_on { Some(last) } else { next() })
+        Ok(Some(if goes_on { last } else { next_in_round(&others, last) }))
     }
 }
 

@@ -28,14 +28,20 @@ impl FromStr for Plan {
     type Err = PlanError;
 
     fn from_str(text: &str) -> Result<Self, PlanError> {
-        let mut steps = Vec::new();
-        for (i, line) in text.lines().enumerate() {
-            let start = line.trim_start();
-            if !(start.is_empty() || start.starts_with("//") || start.starts_with(';')) {
-                steps.push(Line { text: line, at: 0, number: i + 1 }.step()?);
+        let mut plan = Self::default();
+        for (i, text) in text.lines().enumerate() {
+            let start = text.trim_start();
+            if start.is_empty() || start.starts_with("//") || start.starts_with(';') {
+                continue;
+            }
+            let line = Line { text, at: 0, number: i + 1 };
+            if start.starts_with('*') {
+                plan.holds.push(line.hold()?);
+            } else {
+                plan.steps.push(line.step()?);
             }
         }
-        Ok(Self { steps })
+        Ok(plan)
     }
 }
 
@@ -119,18 +125,39 @@ impl<'a> Line<'a> {
 
     fn step(mut self) -> Result<PlanStep, PlanError> {
         let thread = self.thread()?;
+        let point = self.point()?;
+        let occurrence = self.occurrence()?;
+        self.end()?;
+        Ok(PlanStep { thread, point, occurrence })
+    }
+
+    /// `* @ PLACE`
+    fn hold(mut self) -> Result<PlanPoint, PlanError> {
+        self.skip_space();
+        self.eat('*');
+        let point = self.point()?;
+        self.end()?;
+        Ok(point)
+    }
+
+    /// `@ PLACE [KIND]`
+    fn point(&mut self) -> Result<PlanPoint, PlanError> {
         self.skip_space();
         if !self.eat('@') {
             return Err(self.error(self.at, "'@' and a place"));
         }
         let code_point = self.code_point()?;
         let kind = self.kind()?;
-        let occurrence = self.occurrence()?;
+        Ok(PlanPoint { code_point, kind })
+    }
+
+    fn end(&mut self) -> Result<(), PlanError> {
         self.skip_space();
-        if !self.rest().is_empty() {
-            return Err(self.error(self.at, "the end of the line"));
+        if self.rest().is_empty() {
+            Ok(())
+        } else {
+            Err(self.error(self.at, "the end of the line"))
         }
-        Ok(PlanStep { thread, point: PlanPoint { code_point, kind }, occurrence })
     }
 
     fn thread(&mut self) -> Result<PlanThread, PlanError> {

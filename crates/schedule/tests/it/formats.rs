@@ -136,7 +136,7 @@ fn random_plan(rng: &mut Rng) -> Plan {
         let point = PlanPoint { code_point, kind: rng.pick(&kinds) };
         PlanStep { thread, point, occurrence: rng.between(1, 3) }
     };
-    Plan { steps: (0..5).map(step).collect() }
+    Plan::new((0..5).map(step).collect())
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use untorn_frontend::ExitKind;
+use untorn_frontend::{ExitKind, UncaughtException};
 use untorn_schedule::{
     Access as SeenAccess, AccessKind, AnnouncedEvents, Arrival, AtSite, Blocker, CodePoint,
     Decision, LockKey, PlanPoint, PlanSite, PolicyKind, Reason, RunControl, Scheduler, Step,
@@ -61,7 +61,7 @@ pub(super) struct Machine<'p> {
     events: Vec<Event>,
     steps: Vec<Step>,
     stdout: String,
-    uncaught: Vec<String>,
+    uncaught: Vec<UncaughtException>,
     code: i32,
     is_over: bool,
 }
@@ -439,10 +439,11 @@ impl<'p> Machine<'p> {
 
     /// Ends the thread as an uncaught exception does: all open blocks are left.
     fn fail(&mut self, thread: ThreadId, text: &str) -> Effect {
-        let text = self.text(thread, text);
-        self.uncaught.push(text);
+        let message = self.text(thread, text);
         let own = &mut self.threads[thread.index()];
         let line = self.program.scripts[own.script].instrs[own.at].0;
+        let place = Some(format!("line {line}"));
+        self.uncaught.push(UncaughtException { kind: "Failed".to_owned(), message, place });
         own.ended = true;
         if thread == ThreadId(0) {
             self.code = 1;

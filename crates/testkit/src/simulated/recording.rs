@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use untorn_frontend::{ExitKind, RunResult};
+use untorn_frontend::{ExitKind, RunResult, UncaughtException};
 use untorn_schedule::{Outcome, RunSpec, Schedule, Step};
 use untorn_trace::formats::utr::{Compression, ExtraKind, Writer};
 use untorn_trace::tables::convention;
@@ -30,7 +30,7 @@ pub(super) struct Recording {
     pub outcome: Outcome,
     pub exit: ExitKind,
     pub stdout: String,
-    pub uncaught: Vec<String>,
+    pub uncaught: Vec<UncaughtException>,
 }
 
 impl Recording {

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use serde::Deserialize;
 
 use crate::args::{BlocksName, OutputArgs, ProgramArgs, ScopeArgs};
 use crate::commands::compare::args::StrategyName;
@@ -14,7 +15,7 @@ method that touches the same field twice (inferred), which is reported only if t
 violation happened in a run; its trace and its schedule are kept. The program runs many times, with an empty
 standard input; its output is kept beside the report.
 
-Exit codes: 0 nothing found, 1 violations, 2 bad usage, 3 could not run.
+Exit codes: 0 nothing found, 1 violations or failed runs (--fail-on), 2 bad usage, 3 could not run.
 
 Examples:
   untorn check -- java -cp classes Bank
@@ -31,16 +32,20 @@ pub struct CheckArgs {
     pub time: String,
 
     /// Runs at most
-    #[arg(long, value_name = "N", default_value_t = 500)]
+    #[arg(long, value_name = "N", default_value_t = u32::MAX, hide_default_value = true)]
     pub runs: u32,
 
     /// Directed runs for one candidate
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub per_candidate: u32,
 
-    /// Undirected runs when nothing is left to chase
-    #[arg(long, value_name = "N", default_value_t = 9)]
-    pub explore: u32,
+    /// Undirected runs beside the first three [default: until no new order of conflicts is to be expected]
+    #[arg(long, value_name = "N")]
+    pub explore: Option<u32>,
+
+    /// What makes the exit code 1
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = FailOn::Any)]
+    pub fail_on: FailOn,
 
     /// Time for one run; the default is 20 times the first
     #[arg(long, value_name = "TIME")]
@@ -110,4 +115,16 @@ pub struct CheckArgs {
 
     #[command(flatten)]
     pub program: ProgramArgs,
+}
+
+/// What makes the exit code 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailOn {
+    /// Torn blocks and deadlocks
+    Violations,
+    /// Runs that failed and that no torn block explains, and deadlocks
+    Failures,
+    /// Either
+    Any,
 }

@@ -7,7 +7,7 @@ use untorn_frontend::{FrontEnd, Output, RunOptions};
 use untorn_jvm::JvmProgram;
 use untorn_jvm::config::ScopeConfig;
 
-use super::args::CheckArgs;
+use super::args::{CheckArgs, FailOn};
 use crate::args::{BlocksName, LabelArgs};
 use crate::commands::compare::methods;
 use crate::config::{Blocks, duration, initial_seed, scope, source_roots, sources_of};
@@ -30,6 +30,7 @@ pub struct Check {
     /// Class files are read for calls that look meant to be one step.
     pub compositions: bool,
     pub run_time: Option<Duration>,
+    pub fail_on: FailOn,
     pub color: Color,
     pub volume: Volume,
     pub program: JvmProgram,
@@ -45,6 +46,7 @@ impl Check {
             runs: args.runs.max(1),
             per_candidate: args.per_candidate,
             explore: args.explore,
+            seed: args.seed,
             sources: sources_of(blocks_of),
             all_methods: args.all_methods,
             jobs: args.jobs.clamp(1, MAX_JOBS),
@@ -67,6 +69,7 @@ impl Check {
             scope,
             compositions: args.compositions,
             run_time: args.run_time.as_deref().map(duration).transpose()?,
+            fail_on: args.fail_on,
             color: args.output.color(),
             volume: args.output.volume(false),
             program,

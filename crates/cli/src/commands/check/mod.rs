@@ -20,6 +20,7 @@ use untorn_report::{html, json};
 use crate::console::{Console, StatusLine, Volume};
 use crate::exit::{Exit, Failure, Result};
 use crate::front_ends;
+use args::FailOn;
 use config::Check;
 use story::Storyteller;
 
@@ -27,7 +28,7 @@ pub fn run(mut check: Check) -> Result<Exit> {
     let mut console = Console::new(check.color, check.volume);
     let outcome = chase(&mut check, &mut console)?;
     story::summary(&outcome, &check, &check.out.join("report.json"), &mut console)?;
-    Ok(exit(&outcome))
+    Ok(exit(&outcome, check.fail_on))
 }
 
 /// Chases, tells what happens meanwhile, and writes the report.
@@ -98,13 +99,11 @@ pub fn could_not_run(error: ExploreError) -> Failure {
     }
 }
 
-/// A deadlock is a fault of the program, too.
-fn exit(outcome: &Outcome) -> Exit {
-    if outcome.findings.is_empty() && outcome.deadlocks == 0 {
-        Exit::Clean
-    } else {
-        Exit::Violations
-    }
+/// A program that failed in any run does not end clean, unless the user wants it so. Deadlocks always count.
+fn exit(outcome: &Outcome, fail_on: FailOn) -> Exit {
+    let violations = !outcome.findings.is_empty() && fail_on != FailOn::Failures;
+    let failures = !outcome.failures.is_empty() && fail_on != FailOn::Violations;
+    if violations || failures || outcome.deadlocks > 0 { Exit::Violations } else { Exit::Clean }
 }
 
 /// Writes the report, and its page beside it.

@@ -1,9 +1,10 @@
 //! What a person reads while the program is chased, and afterwards.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use untorn_explore::{Outcome, Progress, Unsearched};
-use untorn_findings::check::{FindingBuilder, unsearched, why_unreached};
+use untorn_findings::check::{FindingBuilder, saturation, unsearched, why_unreached};
 use untorn_findings::sources::Library;
 use untorn_report::model::Finding;
 use untorn_report::phrasing::{count, number};
@@ -74,6 +75,18 @@ impl Storyteller<'_> {
                 }
                 Ok(())
             }
+            Progress::SimplifyingFailure { number, failure } => {
+                if self.line.is_due() {
+                    let kind = &failure.kind;
+                    self.line.show(&format!("run {number}: what is needed for: {kind}"));
+                }
+                Ok(())
+            }
+            Progress::Failed(failure) => {
+                self.line.clear();
+                let kind = plain(&failure.kind.to_string());
+                console.say(&format!("run {} failed: {kind}\n", failure.run))
+            }
             Progress::Found(found) => {
                 self.line.clear();
                 let finding = self.builder.violation(found);
@@ -101,6 +114,7 @@ pub fn summary(
     report: &Path,
     console: &mut Console,
 ) -> Result<()> {
+    failures(outcome, check, console)?;
     let verdict = verdict(outcome);
     let ended = if outcome.interrupted { " (interrupted)" } else { "" };
     console.say(&format!(
@@ -124,6 +138,7 @@ pub fn summary(
         number(outcome.harmless),
         number(outcome.unreached.len() as u64),
     ))?;
+    console.say(&format!("  {}\n", effort(outcome)))?;
     compositions(outcome, check, console)?;
     unreached(outcome, check, console)?;
     limits(outcome, console)?;
@@ -148,17 +163,46 @@ fn compositions(outcome: &Outcome, check: &Check, console: &mut Console) -> Resu
     ))
 }
 
+/// The failures that no violation explains, with their causes.
+fn failures(outcome: &Outcome, check: &Check, console: &mut Console) -> Result<()> {
+    let builder = FindingBuilder::new(&check.out, Arc::clone(&check.options.compositions));
+    for found in &outcome.failures {
+        let failure = builder.failure(found);
+        console.say(&format!("{}\n", terminal::failure(&failure, &console.look)))?;
+    }
+    Ok(())
+}
+
+/// How much was tried, and why no more.
+fn effort(outcome: &Outcome) -> String {
+    let orders = count(outcome.conflict_orders, "order");
+    match saturation(outcome) {
+        Some(why) => format!("{orders} of conflicts seen; {why}"),
+        None => format!("{orders} of conflicts seen"),
+    }
+}
+
 fn verdict(outcome: &Outcome) -> String {
-    let torn = count(outcome.findings.len() as u64, "violation");
-    let stuck = count(outcome.deadlocked.len() as u64, "deadlock");
-    match (outcome.findings.len(), outcome.deadlocked.len(), outcome.candidates) {
-        (0, 0, 0) if outcome.unsearched == Unsearched::default() => {
+    let found = [
+        (outcome.findings.len(), "violation"),
+        (outcome.deadlocked.len(), "deadlock"),
+        (outcome.failures.len(), "failure"),
+    ];
+    let some: Vec<String> = found
+        .into_iter()
+        .filter(|&(often, _)| often > 0)
+        .map(|(often, what)| count(often as u64, what))
+        .collect();
+    match some.split_last() {
+        None if outcome.candidates == 0 && outcome.unsearched == Unsearched::default() => {
             "nothing that could be torn was seen".to_owned()
         }
-        (0, 0, _) => "no violation found".to_owned(),
-        (0, _, _) => format!("{stuck}, and no torn block, found"),
-        (_, 0, _) => format!("{torn} found"),
-        _ => format!("{torn} and {stuck} found"),
+        None => "no violation found".to_owned(),
+        Some((only, [])) if outcome.findings.is_empty() => {
+            format!("{only}, and no torn block, found")
+        }
+        Some((only, [])) => format!("{only} found"),
+        Some((last, others)) => format!("{} and {last} found", others.join(", ")),
     }
 }
 

@@ -7,6 +7,7 @@ use untorn_jvm::config::ScopeConfig;
 
 use super::args::{CompareArgs, StrategyName};
 use super::methods;
+use crate::commands::check::args::FailOn;
 use crate::commands::check::config::Check;
 use crate::config::{duration, initial_seed, scope, source_roots, sources_of};
 use crate::console::{Color, Volume};
@@ -70,6 +71,7 @@ impl Compare {
             scope: self.scope.clone(),
             compositions: false,
             run_time: None,
+            fail_on: FailOn::Any,
             color: self.color,
             volume: Volume::Quiet,
             program: self.program.clone(),

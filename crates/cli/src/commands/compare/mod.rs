@@ -101,7 +101,11 @@ fn one(
             first.get_or_insert_with(|| begin.elapsed());
             found = found.max(finding.number);
         }
-        Progress::RunEnded { .. } | Progress::Simplifying { .. } | Progress::Deadlocked(_) => {}
+        Progress::RunEnded { .. }
+        | Progress::Simplifying { .. }
+        | Progress::SimplifyingFailure { .. }
+        | Progress::Failed(_)
+        | Progress::Deadlocked(_) => {}
     };
     let chase = Exploration::new(runner.as_mut(), check.options.clone(), &folder, stop, &mut watch);
     let outcome = chase.run().map_err(could_not_run)?;

@@ -84,7 +84,7 @@ fn text(prediction: &Prediction, history: &History, tables: &Tables) -> Option<S
     let block = prediction.name(history, tables).replace(['\n', '\r'], " ");
     let letters = prediction.subject.letters().map(|letters| format!(", {letters}"));
     let head = format!("// {block}{}\n", letters.unwrap_or_default());
-    Some(head + &untorn_schedule::Plan { steps: steps? }.to_string())
+    Some(head + &untorn_schedule::Plan::new(steps?).to_string())
 }
 
 fn step(at: At, history: &History, tables: &Tables) -> Option<PlanStep> {

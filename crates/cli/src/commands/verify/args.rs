@@ -35,16 +35,16 @@ pub struct VerifyArgs {
     pub time: String,
 
     /// Runs at most
-    #[arg(long, value_name = "N", default_value_t = 200)]
+    #[arg(long, value_name = "N", default_value_t = u32::MAX, hide_default_value = true)]
     pub runs: u32,
 
     /// Directed runs for one candidate
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub per_candidate: u32,
 
-    /// Undirected runs when nothing is left to chase
-    #[arg(long, value_name = "N", default_value_t = 30)]
-    pub explore: u32,
+    /// Undirected runs beside the first three [default: until no new order of conflicts is to be expected]
+    #[arg(long, value_name = "N")]
+    pub explore: Option<u32>,
 
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 0)]

@@ -47,6 +47,7 @@ impl Verify {
             runs: args.runs.max(1),
             per_candidate: args.per_candidate,
             explore: args.explore,
+            seed: args.seed,
             jobs: args.jobs.max(1),
             minimise: 0,
             ..Options::default()

@@ -16,6 +16,7 @@ use untorn_report::phrasing::{count, number};
 use untorn_report::text::plain;
 
 use crate::commands::check;
+use crate::commands::check::args::FailOn;
 use crate::commands::check::config::Check;
 use crate::config::source_roots;
 use crate::console::Console;
@@ -102,6 +103,7 @@ fn check_of(verify: &Verify, report: &Report, evidence: &Evidence) -> Check {
         scope: ScopeConfig { instrument, exclude, atomic, ..ScopeConfig::default() },
         compositions,
         run_time: None,
+        fail_on: FailOn::Any,
         color: verify.color,
         volume: verify.volume,
         program,

@@ -103,7 +103,7 @@ fn try_all_orders(program: &Program, seed: u64, tally: &mut Tally) -> Result<(),
             continue;
         }
         let order = [events[a].0, events[b].0, events[c].0];
-        let plan = Plan { steps: [a, b, c].map(|at| events[at].1.clone()).into() };
+        let plan = Plan::new([a, b, c].map(|at| events[at].1.clone()).into());
         let read: Plan = plan.to_string().parse().map_err(|error| format!("{error}"))?;
         let run = follow(program, &read, POLICIES[i % 4], options(seed))
             .map_err(|error| format!("{plan}: {error}"))?;
@@ -159,7 +159,7 @@ fn plan_of(log: &[Entry], keep: impl Fn(usize) -> bool) -> Plan {
     let keep = |(i, entry): &(usize, &Entry)| entry.place.is_none() || keep(*i);
     let steps = log.iter().enumerate().filter(keep);
     let steps = steps.map(|(_, e)| step(e.script, own_place(e.script, e.event), 1));
-    Plan { steps: steps.collect() }
+    Plan::new(steps.collect())
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn program(scripts: &[&[Op]]) -> Program {
 }
 
 fn plan(steps: &[(Script, u32)]) -> Plan {
-    Plan { steps: steps.iter().map(|&(s, place)| step(s, shared_place(place), 1)).collect() }
+    Plan::new(steps.iter().map(|&(s, place)| step(s, shared_place(place), 1)).collect())
 }
 
 /// The reason why a plan was released, having checked that the program went on to its end.
@@ -245,7 +245,7 @@ fn a_planned_event_that_blocks_first_is_executed_once_and_alone() {
     let program = program(scripts);
     let lock = step(1, own_place(1, 0), 1);
     let [first, second, third] = [(2, 1), (2, 2), (1, 0)].map(|(s, p)| step(s, shared_place(p), 1));
-    let plan = Plan { steps: vec![first, lock, second, third] };
+    let plan = Plan::new(vec![first, lock, second, third]);
     let run = follow(&program, &plan, PolicyKind::Random, options(0)).expect("right decisions");
     assert!(run.outcome.is_faithful(), "{run:?}");
     let order = [(2, 2), (1, 0), (2, 6), (1, 2)];

@@ -1,0 +1,177 @@
+//! Runs that failed: each way of failing is a finding, unless a violation in the same run explains it.
+//!
+//! **Promise:** a program that failed in any run that was made has a finding that shows it. Whether a failure depends
+//! on the schedule is decided by the runs that were made: it does if one of them ended well.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use untorn_schedule::Plan;
+
+use super::{Exploration, ExploreError, Finding, Progress};
+use crate::effects::Effect;
+use crate::failure::{FailureKind, FailureSignature, ended_well};
+use crate::instance::Accesses;
+use crate::run::Run;
+use crate::steer;
+
+/// Different failures that are kept.
+const MAX_FAILURES: usize = 32;
+
+/// Whether a failure depends on the schedule, judging by the runs that were made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dependence {
+    /// So many runs of the same program with the same input ended well.
+    Schedule { good_runs: u32 },
+    /// Every run failed.
+    None,
+}
+
+/// A way in which runs failed.
+#[derive(Debug)]
+pub struct Failure {
+    /// Counted together with findings; 0 until all runs are made.
+    pub number: u32,
+    pub kind: FailureKind,
+    /// The run that shows it.
+    pub run: u32,
+    pub trace: PathBuf,
+    pub tables: Arc<untorn_trace::Tables>,
+    /// Further runs that failed in the same way.
+    pub alike: u32,
+    pub after: Duration,
+    pub preemptions: Option<u64>,
+    pub dependence: Dependence,
+    /// What is needed for it to happen, if that was found out.
+    pub cause: Option<Cause>,
+    pub(crate) signature: FailureSignature,
+    /// The order of its run.
+    pub(crate) recipe: Option<Plan>,
+}
+
+impl Failure {
+    /// What makes it the same as another failure.
+    pub fn signature(&self) -> &FailureSignature {
+        &self.signature
+    }
+}
+
+/// What a failure needs: operations that must happen in this order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cause {
+    pub steps: Vec<CauseStep>,
+    /// Without any one of the steps it did not happen.
+    pub is_minimal: bool,
+    /// Runs made to find it out.
+    pub runs: u32,
+}
+
+/// An operation of one thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CauseStep {
+    /// Where it is in the trace of the failure.
+    pub at: untorn_trace::EventIdx,
+    pub event: untorn_trace::Event,
+    /// The failure did not happen when this operation and the next one changed places.
+    pub decides: bool,
+}
+
+impl Exploration<'_> {
+    /// Adds the failure of a run, if it failed. Says whether the trace is needed as evidence.
+    pub(super) fn note_failure(&mut self, run: &Run) -> bool {
+        self.outcome.good_runs += u32::from(ended_well(&run.ran));
+        let Some(kind) = FailureKind::of(&run.ran) else { return false };
+        let signature = kind.signature();
+        // That a run does not end may be due to a plan that holds threads.
+        if kind == FailureKind::Hang && run.spec.control.as_plan().is_some() {
+            return false;
+        }
+        let known = self.outcome.failures.iter_mut().find(|own| own.signature == signature);
+        if let Some(known) = known {
+            known.alike += 1;
+            return false;
+        }
+        if self.outcome.failures.len() >= MAX_FAILURES {
+            return false;
+        }
+        let failure = Failure {
+            number: 0,
+            kind,
+            run: run.number,
+            trace: run.trace.clone(),
+            tables: Arc::clone(&run.tables),
+            alike: 0,
+            after: self.budget.elapsed(),
+            preemptions: run.ran.preemptions,
+            dependence: Dependence::None,
+            cause: None,
+            signature,
+            recipe: steer::whole(run),
+        };
+        (self.watch)(Progress::Failed(&failure));
+        self.outcome.failures.push(failure);
+        true
+    }
+
+    /// Decides which failures are findings of their own, and looks for their causes.
+    pub(super) fn resolve_failures(&mut self) -> Result<(), ExploreError> {
+        let good_runs = self.outcome.good_runs;
+        for failure in std::mem::take(&mut self.outcome.failures) {
+            let is_explained = self.is_explained(&failure)?;
+            // A program that never ends may be a server: only one that ends otherwise hangs.
+            let is_server = failure.kind == FailureKind::Hang && good_runs == 0;
+            if is_explained || is_server {
+                self.forget_unneeded(&failure.trace);
+                continue;
+            }
+            self.outcome.failures.push(failure);
+        }
+        let first = self.outcome.next_number();
+        for (failure, number) in self.outcome.failures.iter_mut().zip(first..) {
+            failure.number = number;
+            failure.dependence = match good_runs {
+                0 => Dependence::None,
+                good_runs => Dependence::Schedule { good_runs },
+            };
+        }
+        for index in 0..self.outcome.failures.len() {
+            self.find_cause(index)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a violation that was found has this effect, and happened in the run that failed, too.
+    fn is_explained(&self, failure: &Failure) -> Result<bool, ExploreError> {
+        let is_effect = |found: &&Finding| {
+            found.judged.effects.iter().any(|effect| is_same(effect, &failure.signature))
+        };
+        let findings: Vec<&Finding> = self.outcome.findings.iter().filter(is_effect).collect();
+        if findings.iter().any(|found| found.run == failure.run) {
+            return Ok(true);
+        }
+        if findings.is_empty() {
+            return Ok(false);
+        }
+        let spec = untorn_schedule::RunSpec::default();
+        let run = self.load(spec, crate::marks::no_result(), &failure.trace)?;
+        let concerns: Vec<_> = findings.iter().map(|found| found.key.concern()).collect();
+        let keys = || self.targets.keys().filter(|key| concerns.contains(&key.concern()));
+        let accesses = Accesses::new(&run, keys());
+        Ok(keys().any(|key| accesses.find(key).is_some()))
+    }
+}
+
+/// Whether an effect of a violation is this failure.
+fn is_same(effect: &Effect, failure: &FailureSignature) -> bool {
+    use untorn_frontend::ExitKind;
+    match (effect, failure) {
+        (Effect::Exception(own), FailureSignature::Uncaught(all)) => {
+            all.iter().any(|(kind, place)| *kind == own.kind && *place == own.place)
+        }
+        (Effect::Exit(ExitKind::Exit(own)), FailureSignature::Exit(code)) => own == code,
+        (Effect::Exit(ExitKind::Signal(own)), FailureSignature::Signal(signal)) => own == signal,
+        (Effect::Exit(ExitKind::TimedOut), FailureSignature::Hang) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,61 @@
+//! The runs that were made: their traces in memory and on disk.
+
+use std::path::{Path, PathBuf};
+
+use crate::run::Run;
+
+/// Runs whose traces stay in memory.
+const MAX_KEPT: usize = 8;
+
+/// The position of a run in the order in which runs were kept.
+pub(crate) type RunIndex = usize;
+
+#[derive(Debug)]
+pub(super) struct RunStore {
+    /// Where traces are written.
+    folder: PathBuf,
+    /// Runs by index; those that are not needed any more are dropped.
+    kept: Vec<Option<Run>>,
+    /// So many of the first runs are never dropped.
+    pinned: usize,
+}
+
+impl RunStore {
+    pub(super) fn new(folder: &Path, pinned: usize) -> Self {
+        Self { folder: folder.to_owned(), kept: Vec::new(), pinned: pinned.min(MAX_KEPT - 1) }
+    }
+
+    pub(super) fn trace_of(&self, number: u32) -> PathBuf {
+        self.folder.join(format!("run-{number}.utr"))
+    }
+
+    pub(super) fn get(&self, index: RunIndex) -> Option<&Run> {
+        self.kept.get(index)?.as_ref()
+    }
+
+    /// The index that the next run will have.
+    pub(super) fn next_index(&self) -> RunIndex {
+        self.kept.len()
+    }
+
+    /// All that are still in memory, the oldest first.
+    pub(super) fn loaded(&self) -> impl DoubleEndedIterator<Item = &Run> {
+        self.kept.iter().flatten()
+    }
+
+    /// Keeps a run in memory. Gives the index of the run that had to go for it.
+    pub(super) fn add(&mut self, run: Run) -> Option<RunIndex> {
+        self.kept.push(Some(run));
+        if self.loaded().count() <= MAX_KEPT {
+            return None;
+        }
+        let old = self.kept.iter().skip(self.pinned).position(Option::is_some)? + self.pinned;
+        self.kept[old] = None;
+        Some(old)
+    }
+}
+
+/// Removes a trace that nothing rests on. One that cannot be removed does no harm.
+pub(super) fn forget(trace: &Path) {
+    let _ = std::fs::remove_file(trace);
+}

@@ -1,0 +1,51 @@
+//! From runs that failed to the failure that reports show.
+
+use std::path::Path;
+
+use untorn_explore as explore;
+use untorn_explore::FailureKind;
+use untorn_report::Operation;
+use untorn_report::failure::{Dependence, Failure, FailureStep};
+use untorn_report::model::Evidence;
+
+use crate::check::{file_name, replay};
+
+/// The failure as reports show it. `folder` is where the report will be.
+pub fn failure(found: &explore::Failure, folder: &Path) -> Failure {
+    let (dependence, good_runs) = match found.dependence {
+        explore::Dependence::Schedule { good_runs } => (Dependence::Schedule, good_runs.into()),
+        explore::Dependence::None => (Dependence::EverySchedule, 0),
+    };
+    let step = |step: &explore::CauseStep| FailureStep {
+        operation: Operation::new(step.at, &step.event, &found.tables),
+        decides: step.decides,
+    };
+    let cause = found.cause.as_ref();
+    Failure {
+        number: found.number,
+        headline: found.kind.to_string(),
+        places: places(&found.kind),
+        dependence,
+        occurrences: u64::from(found.alike) + 1,
+        good_runs,
+        steps: cause.map_or_else(Vec::new, |cause| cause.steps.iter().map(step).collect()),
+        is_minimal: cause.is_some_and(|cause| cause.is_minimal),
+        cause_runs: cause.map_or(0, |cause| cause.runs.into()),
+        evidence: Evidence {
+            trace: file_name(&found.trace),
+            run: found.run,
+            replay: replay(folder, found.number),
+            milliseconds: found.after.as_millis() as u64,
+            preemptions: found.preemptions,
+            ..Evidence::default()
+        },
+    }
+}
+
+/// Where exceptions come from, each place once.
+fn places(kind: &FailureKind) -> Vec<String> {
+    let FailureKind::Uncaught(all) = kind else { return Vec::new() };
+    let mut places: Vec<String> = all.iter().filter_map(|one| one.place.clone()).collect();
+    places.dedup();
+    places
+}

@@ -157,7 +157,7 @@ pub fn find_in(
         }
         let is_seen = !limits.deadline.is_over() && {
             let groups = groups::of(facts, &blocks, sources, var);
-            combiner.variable(&blocks, var, &groups)
+            combiner.variable(var, &groups)
         };
         unseen_vars += u64::from(!is_seen);
     }

@@ -4,7 +4,6 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use untorn_trace::{ThreadId, VarId};
 
-use super::blocks::Blocks;
 use super::groups::{Groups, Held, Locals, Remotes};
 use super::pairs::{Pair, TornBy};
 use super::untaken_branch::{self, UntakenBranch};
@@ -41,7 +40,7 @@ impl<'a, 'h> Combiner<'a, 'h> {
     }
 
     /// Returns whether time was enough for all of it.
-    pub(super) fn variable(&mut self, blocks: &Blocks<'_>, var: VarId, groups: &Groups) -> bool {
+    pub(super) fn variable(&mut self, var: VarId, groups: &Groups) -> bool {
         for local in &groups.locals {
             if self.limits.deadline.is_over() {
                 return false;
@@ -53,7 +52,7 @@ impl<'a, 'h> Combiner<'a, 'h> {
             }
         }
         for local in &groups.locals {
-            for branch in untaken_branch::of(self.facts, blocks, local, &groups.remotes) {
+            for branch in untaken_branch::of(self.facts, local, &groups.remotes) {
                 self.untaken_branch(var, local, branch);
             }
         }

@@ -16,12 +16,11 @@
 use untorn_trace::{Op, VarId};
 
 use super::ProgramPoint;
-use super::blocks::Blocks;
 use super::groups::{Locals, Remotes};
 use super::pairs::{Pair, TornBy};
 use crate::facts::Facts;
 use crate::goal::Goal;
-use crate::history::{At, BlockId, History, Origin};
+use crate::history::{At, BlockId, History};
 
 /// How many checks of one thread are tried.
 const CHECKS: usize = 8;
@@ -40,14 +39,9 @@ pub(super) struct UntakenBranch {
 }
 
 /// The untaken branches that would make a lost update of a check and a write.
-pub(super) fn of(
-    facts: &Facts<'_>,
-    blocks: &Blocks<'_>,
-    local: &Locals,
-    remotes: &[Remotes],
-) -> Vec<UntakenBranch> {
+pub(super) fn of(facts: &Facts<'_>, local: &Locals, remotes: &[Remotes]) -> Vec<UntakenBranch> {
     let is_update = local.writes == [false, true] && local.torn == TornBy::ByWrite;
-    if local.origin != Origin::Inferred || !is_update {
+    if !is_update {
         return Vec::new();
     }
     let mut found = Vec::new();
@@ -57,7 +51,7 @@ pub(super) fn of(
         for own in earlier {
             let point = ProgramPoint::of(facts.history, own, pair_var(facts, own));
             let pair = Pair { first: own, ..*pair };
-            found.extend(at_place(facts, blocks, local, &pair, remotes, point));
+            found.extend(at_place(facts, local, &pair, remotes, point));
         }
     }
     found
@@ -66,7 +60,6 @@ pub(super) fn of(
 /// The checks of other threads at a place, each between check and act of this pair.
 fn at_place(
     facts: &Facts<'_>,
-    blocks: &Blocks<'_>,
     local: &Locals,
     pair: &Pair,
     remotes: &[Remotes],
@@ -79,7 +72,7 @@ fn at_place(
         .filter(|(thread, _)| local.counts.iter().all(|(other, _)| other != thread));
     let near = |events: &[At]| {
         let near = events.partition_point(|&at| at < pair.third).saturating_sub(CHECKS / 2);
-        events[near..].iter().take(CHECKS).find_map(|&at| branch_at(facts, blocks, pair, at))
+        events[near..].iter().take(CHECKS).find_map(|&at| branch_at(facts, pair, at))
     };
     idle.filter_map(|(_, events)| near(events)).collect()
 }
@@ -99,12 +92,7 @@ fn pair_var(facts: &Facts<'_>, at: At) -> VarId {
 }
 
 /// The untaken branch after a check of another thread.
-fn branch_at(
-    facts: &Facts<'_>,
-    blocks: &Blocks<'_>,
-    pair: &Pair,
-    check: At,
-) -> Option<UntakenBranch> {
+fn branch_at(facts: &Facts<'_>, pair: &Pair, check: At) -> Option<UntakenBranch> {
     let history = facts.history;
     let (value, other) = (history.event(pair.first).value(), history.event(check).value());
     // It read the same value and took the other branch: something else decides.
@@ -116,17 +104,16 @@ fn branch_at(
     if !is_check || ordered || facts.is_guarded(pair.first, check, pair.third) {
         return None;
     }
-    let block = same_method(history, blocks, pair.block, check)?;
+    let block = same_code(history, pair.block, check)?;
     Some(UntakenBranch { goal: Goal::new(&[pair.first, check, pair.third]), block })
 }
 
-/// The activation around an event of the method that `block` is one of.
-fn same_method(history: &History, blocks: &Blocks<'_>, block: BlockId, at: At) -> Option<BlockId> {
-    let label = history.block(block).label;
-    let innermost = blocks.activation(at, at).map(|common| common.block);
-    let around = std::iter::successors(innermost, |&id| history.block(id).outer);
+/// The block around an event with the name and the origin of `block`: what the other thread runs is the same code.
+fn same_code(history: &History, block: BlockId, at: At) -> Option<BlockId> {
+    let own = history.block(block);
+    let around = std::iter::successors(history.block_of(at), |&id| history.block(id).outer);
     around.take(CLIMB).find(|&id| {
-        let block = history.block(id);
-        block.origin == Origin::Inferred && block.label == label
+        let other = history.block(id);
+        (other.origin, other.label) == (own.origin, own.label)
     })
 }

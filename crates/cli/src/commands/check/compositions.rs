@@ -46,6 +46,10 @@ pub fn look_for(check: &mut Check, console: &mut Console) -> Result<()> {
         pairs(all.len()),
         if all.len() == 1 { "looks" } else { "look" },
     ))?;
+    if all.is_empty() {
+        // Tracked calls would be recorded for nothing, and look like activations.
+        return Ok(());
+    }
     check.scope.tracked_calls = tracked_calls(&report);
     check.options.compositions = Arc::new(Compositions::new(all));
     Ok(())

@@ -19,7 +19,7 @@ pub fn run() -> Result<()> {
     shell::run(javac)?;
     let out = format!("{FOLDER}/untorn-out");
     // Exit code 1 means that a violation was found, which is the point of the demo.
-    show(&["check", "--out", &out, "--", "java", "-cp", FOLDER, "Bank"], &[0, 1])?;
+    show(&["check", "--time", "10s", "--out", &out, "--", "java", "-cp", FOLDER, "Bank"], &[0, 1])?;
     show(&["replay", &format!("{out}/report.json"), "1"], &[0])
 }
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use untorn_frontend::processes::{self, Ending, ProcessError};
 use untorn_frontend::{
-    ExitKind, FrontEnd, FrontEndError, Output, Program, RecordedTrace, RunOptions, RunResult, UncaughtException,
-    Unseen, Watch,
+    ExitKind, FrontEnd, FrontEndError, Output, Program, RecordedTrace, RunOptions, RunResult,
+    UncaughtException, Unseen, Watch,
 };
 use untorn_jvm_protocol::NO_TEST_EXIT;
 use untorn_jvm_protocol::config::Config;

@@ -11,6 +11,9 @@ use serde_json::Value;
 
 fn check(out: &Path, options: &[&str], command: &[String]) -> CommandResult {
     let mut args = vec!["check", "--out", arg(out), "--time", "40s"];
+    if !options.contains(&"--explore") {
+        args.extend(["--explore", "9"]);
+    }
     args.extend(options);
     args.push("--");
     args.extend(command.iter().map(String::as_str));

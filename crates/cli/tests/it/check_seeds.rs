@@ -8,6 +8,9 @@ use serde_json::Value;
 
 fn check(out: &Path, options: &[&str], example: &Example) -> CommandResult {
     let mut args = vec!["check", "--out", arg(out), "--time", "60s"];
+    if !options.contains(&"--explore") {
+        args.extend(["--explore", "9"]);
+    }
     args.extend(options);
     args.push("--");
     let command = example.command();

@@ -1,6 +1,8 @@
 //! Declared blocks: every unserializable interleaving of one variable is found, and no other is.
 
-use crate::harness::{finds, found, two};
+use untorn_explore::Options;
+
+use crate::harness::{explore_with, finds, found, options, two};
 
 /// A declared block with two accesses of `x`, and one access by another thread.
 fn triple(first: &str, other: &str, last: &str) -> String {
@@ -129,4 +131,24 @@ fn the_same_block_in_many_threads_is_one_finding() {
     let bodies: String = threads.iter().map(|name| format!("thread {name}\n{body}")).collect();
     let text = format!("x = 0\nthread main\n{forks}{joins}{bodies}");
     assert_eq!(found(&text), ["declared Counter.add x RWW"]);
+}
+
+/// *If it is not in there, add it*, by two threads that run the same code: in good runs only one of them adds.
+fn add_once(open: &str, close: &str) -> String {
+    format!(
+        "x = 0\nthread main\nfork W\nfork W\n\
+         thread W\n{open}\nread x r\nif r != 0 goto there\nwrite x 1\n.there\n{close}\n"
+    )
+}
+
+#[test]
+fn declaring_a_check_then_act_loses_nothing() {
+    let finds = |text: &str| {
+        // One good run, and then directed ones only.
+        let initial = options().initial[..1].to_vec();
+        let options = Options { explore: Some(0), initial, ..options() };
+        !explore_with(text, options).findings.is_empty()
+    };
+    assert!(finds(&add_once("call Set.add", "return Set.add")), "inferred");
+    assert!(finds(&add_once("atomic Set.add", "end Set.add")), "declared");
 }

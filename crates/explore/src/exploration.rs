@@ -189,7 +189,7 @@ impl<'a> Exploration<'a> {
         let room = self.options.jobs.max(1);
         let mut requests: Vec<Request> = Vec::new();
         requests.extend(std::iter::from_fn(|| self.next_control_run()).take(room));
-        let is_undirected = self.outcome.runs % UNDIRECTED_EVERY == 0;
+        let is_undirected = self.outcome.runs.is_multiple_of(UNDIRECTED_EVERY);
         if requests.is_empty() && is_undirected {
             requests.extend(self.next_undirected());
         }
@@ -308,7 +308,6 @@ impl<'a> Exploration<'a> {
     }
 
     /// The plan of a lead, if this variant of it has one, and the variant to try next; or why there is no order.
-    #[expect(clippy::type_complexity, reason = "used once")]
     fn plan_of(&self, lead: &Lead) -> Result<(Option<Plan>, Option<Variant>), Option<Unreached>> {
         let run = self.runs.get(lead.run).ok_or(None)?;
         let goal = &lead.goal.events;

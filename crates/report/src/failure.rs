@@ -79,6 +79,19 @@ impl Failure {
         }
     }
 
+    /// All that is known of it, a sentence each.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut all: Vec<String> = self.places.iter().map(|place| format!("at {place}")).collect();
+        all.push(format!("{}: {}", self.label(), self.frequency()));
+        if !self.steps.is_empty() {
+            let steps: Vec<String> =
+                self.steps.iter().map(|step| sentence_part(&step.operation)).collect();
+            all.push(format!("{}: {}", self.cause(), steps.join(", then ")));
+        }
+        all.extend(self.deciding_pairs());
+        all
+    }
+
     /// The pairs of neighbouring steps whose order decides, as sentences.
     pub fn deciding_pairs(&self) -> Vec<String> {
         let pairs = self.steps.windows(2).filter(|pair| pair[0].decides);

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use crate::failure::Failure;
 use crate::model::{CheckFacts, Excerpt, Finding, Report};
 use crate::phrasing::{count, number};
 use crate::story::{Story, stories};
@@ -46,6 +47,15 @@ struct Data<'a> {
     empty: Empty,
     excerpts: Vec<&'a Excerpt>,
     stories: Vec<Entry>,
+    failures: Vec<FailedRun>,
+}
+
+/// A way in which runs failed.
+#[derive(Serialize)]
+struct FailedRun {
+    title: String,
+    sentences: Vec<String>,
+    replay: String,
 }
 
 #[derive(Serialize)]
@@ -163,6 +173,15 @@ fn data(report: &Report) -> Data<'_> {
         empty: empty(report),
         excerpts,
         stories,
+        failures: report.failures.iter().map(failed_run).collect(),
+    }
+}
+
+fn failed_run(failure: &Failure) -> FailedRun {
+    FailedRun {
+        title: format!("Failure {}: {}", failure.number, failure.headline),
+        sentences: failure.sentences(),
+        replay: failure.evidence.replay.clone(),
     }
 }
 
@@ -254,7 +273,10 @@ fn empty(report: &Report) -> Empty {
         },
     );
     Empty {
-        title: "No torn block was found in this run.",
+        title: match report.failures.is_empty() {
+            true => "No torn block was found in this run.",
+            false => "No torn block was found, but runs failed.",
+        },
         text: format!(
             "Untorn watched {seen}. That is evidence, not proof: {blind}schedules that never came up were not \
              judged.{harmless}"

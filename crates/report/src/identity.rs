@@ -18,7 +18,12 @@ pub const VERSION: &str = "untorn/v2";
 
 /// A short hexadecimal name of the identity.
 pub fn fingerprint(finding: &Finding) -> String {
-    let hash = Sha256::digest(identity(finding).as_bytes());
+    fingerprint_of(&identity(finding))
+}
+
+/// A short form of an identity.
+pub fn fingerprint_of(identity: &str) -> String {
+    let hash = Sha256::digest(identity.as_bytes());
     hash.iter().take(10).map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -57,13 +62,16 @@ fn shape(finding: &Finding) -> String {
 /// Removes the findings that an older report has, too. Gives their number.
 pub fn subtract(report: &mut Report, old: &Report) -> usize {
     let known: BTreeSet<String> = old.findings().map(fingerprint).collect();
-    let before = report.findings().count();
+    let known_failures: BTreeSet<String> = old.failures.iter().map(of_failure).collect();
+    let before = report.findings().count() + report.failures.len();
+    report.failures.retain(|failure| !known_failures.contains(&of_failure(failure)));
     report.findings.retain(|finding| !known.contains(&fingerprint(finding)));
     for trace in &mut report.traces {
         trace.findings.retain(|finding| !known.contains(&fingerprint(finding)));
     }
-    before - report.findings().count()
+    before - report.findings().count() - report.failures.len()
 }
+
 /// What makes failures of two checks the same: where exceptions come from; else what is said of it. Messages often
 /// contain values, so they do not count if there is a place.
 pub fn of_failure(failure: &Failure) -> String {

@@ -2,23 +2,26 @@
 //! reached a skipped one. A report without findings has one case that passed, because a file
 //! without cases reads as "nothing ran".
 
+use crate::failure::Failure;
 use crate::model::{Fault, Report};
 use crate::story::{Status, Story, stories};
 use crate::text::xml;
 
 pub fn render(report: &Report) -> String {
     let all = stories(report);
-    let failures = all.iter().filter(|story| story.status == Status::Confirmed).count();
+    let confirmed = all.iter().filter(|story| story.status == Status::Confirmed).count();
+    let failures = confirmed + report.failures.len();
+    let cases = all.len() + report.failures.len();
     let time = report.check.as_ref().map_or(0, |check| check.milliseconds) as f64 / 1000.0;
-    let skipped = all.len() - failures;
+    let skipped = all.len() - confirmed;
     let counts = format!(
         "tests=\"{}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\" time=\"{time:.3}\"",
-        all.len().max(1)
+        cases.max(1)
     );
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n  <testsuite name=\"untorn\" {counts}>\n"
     );
-    if all.is_empty() {
+    if cases == 0 {
         out.push_str(
             "    <testcase classname=\"untorn\" name=\"no torn block was found\" time=\"0\"/>\n",
         );
@@ -26,7 +29,22 @@ pub fn render(report: &Report) -> String {
     for story in &all {
         out.push_str(&case(story));
     }
+    out.extend(report.failures.iter().map(failed_case));
     out + "  </testsuite>\n</testsuites>\n"
+}
+
+/// A way in which runs failed.
+fn failed_case(failure: &Failure) -> String {
+    // Messages differ from run to run: the place is a better name.
+    let what = failure.places.first().unwrap_or(&failure.headline);
+    let lines: Vec<String> = failure.sentences().iter().map(|line| xml(line)).collect();
+    format!(
+        "    <testcase classname=\"untorn\" name=\"no run fails ({})\" time=\"0\">\n      <failure type=\"Failed run\" \
+         message=\"{}\">{}</failure>\n    </testcase>\n",
+        xml(what),
+        xml(&failure.headline),
+        lines.join("\n")
+    )
 }
 
 fn case(story: &Story) -> String {

@@ -2,6 +2,7 @@
 //!
 //! Names are put into code spans or escaped: they must neither become markup nor mention a user.
 
+use crate::failure::Failure;
 use crate::model::{Fault, Report};
 use crate::scene::split_place;
 use crate::story::{Kind, Status, Story, stories};
@@ -14,6 +15,7 @@ pub fn render(report: &Report) -> String {
     for story in confirmed {
         out.push_str(&finding(story));
     }
+    out.extend(report.failures.iter().map(failed));
     let open: Vec<&Story> = all.iter().filter(|story| story.status != Status::Confirmed).collect();
     if !open.is_empty() {
         out.push_str("## Not reached\n\nPredicted or undecided; none of these was observed.\n\n");
@@ -30,6 +32,16 @@ pub fn render(report: &Report) -> String {
     if out.is_empty() {
         out.push_str("No torn block was found. That is evidence, not proof.\n");
     }
+    out
+}
+
+/// A way in which runs failed.
+fn failed(failure: &Failure) -> String {
+    let mut out = format!("## Failure {}: {}\n\n", failure.number, escape(&failure.headline));
+    for sentence in failure.sentences() {
+        out.push_str(&format!("- {}\n", escape(&sentence)));
+    }
+    out.push_str(&format!("\nSee it again: {}\n\n", code(&failure.evidence.replay)));
     out
 }
 

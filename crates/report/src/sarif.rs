@@ -8,6 +8,7 @@ pub mod model;
 
 use std::collections::BTreeMap;
 
+use crate::failure::Failure;
 use crate::identity;
 use crate::model::{Excerpt, Fault, Finding, Report};
 use crate::scene::split_place;
@@ -20,7 +21,10 @@ use model::{
 };
 
 /// Rules by pattern. The names are part of what other tools keep: they never change.
-const RULES: [(&str, &str, &str, &str); 8] = [
+/// The key of the rule for failed runs.
+const FAILURE: &str = "failure";
+
+const RULES: [(&str, &str, &str, &str); 9] = [
     (
         "RWW",
         "untorn/lost-update",
@@ -64,6 +68,12 @@ const RULES: [(&str, &str, &str, &str); 8] = [
         "Threads wait for each other: each holds a lock that the next one wants.",
     ),
     (
+        FAILURE,
+        "untorn/failed-run",
+        "FailedRun",
+        "A run of the program failed: an uncaught exception, an exit code other than 0, or it did not end.",
+    ),
+    (
         "",
         "untorn/conflict-cycle",
         "ConflictCycle",
@@ -86,6 +96,7 @@ fn log(report: &Report) -> Log {
             let finding = findings.next();
             result(story, finding, report)
         })
+        .chain(report.failures.iter().map(failed))
         .collect();
     let (name, version) = report.tool.split_once(' ').unwrap_or((&report.tool, ""));
     let unseen = report.check.iter().flat_map(|check| &check.unseen);
@@ -107,6 +118,28 @@ fn log(report: &Report) -> Log {
         column_kind: "unicodeCodePoints",
         results,
     })
+}
+
+/// A way in which runs failed. It has no place in a file: the stack trace is text.
+fn failed(failure: &Failure) -> SarifResult {
+    let index = RULES.iter().position(|rule| rule.0 == FAILURE).unwrap_or(RULES.len() - 1);
+    let mut text = format!("{}: {}.", failure.headline, failure.sentences().join("; "));
+    text.push_str(&format!(" Replay: {}", failure.evidence.replay));
+    SarifResult {
+        rule_id: RULES[index].1,
+        rule_index: index,
+        kind: Some("fail"),
+        level: "error",
+        rank: None,
+        message: Message::new(&text),
+        locations: Vec::new(),
+        related_locations: Vec::new(),
+        code_flows: Vec::new(),
+        partial_fingerprints: Some(BTreeMap::from([(
+            identity::VERSION,
+            identity::fingerprint_of(&identity::of_failure(failure)),
+        )])),
+    }
 }
 
 fn rule(&(_, id, name, text): &(&str, &'static str, &'static str, &'static str)) -> Rule {

@@ -67,7 +67,7 @@ impl Default for Options {
 enum Guide {
     Nothing,
     Replay(Follower),
-    Plan(Follow),
+    Plan(Box<Follow>),
 }
 
 /// The turn that has not ended.
@@ -114,7 +114,7 @@ impl Scheduler {
                 (Guide::Replay(Follower::new(schedule, true)), PolicyKind::RunToBlock)
             }
             Mode::Prefix(schedule, kind) => (Guide::Replay(Follower::new(schedule, false)), kind),
-            Mode::Plan(plan, kind) => (Guide::Plan(Follow::new(&plan, options)), kind),
+            Mode::Plan(plan, kind) => (Guide::Plan(Box::new(Follow::new(&plan, options))), kind),
         };
         let mut rng = Rng::new(options.seed);
         let policy = kind.build(options.quantum, &mut rng);

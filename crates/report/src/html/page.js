@@ -9,12 +9,18 @@ function open(next, step) {
   const parts = [lead(next), next.notice ? h("section", { class: "card notice" }, h("h2", {}, next.notice.title), h("p", {}, next.notice.text)) : null, stage && stage.element];
   if (next.nodes.length > 1) parts.push(h("div", { class: "pair" }, why(next), graph(next)));
   else if (isDeadlock(next)) parts.push(why(next));
-  parts.push(fixes(next), evidence(next));
+  parts.push(fixes(next), evidence(next), ...failures());
   story.replaceChildren(...parts.filter(Boolean));
   if (stage) stage.show();
   if (rail) rail.mark(next);
   document.title = `${next.block || next.kind}: ${data.title}`;
   if (!step) remember(null);
+}
+
+// Runs that failed and that no torn block explains.
+function failures() {
+  return data.failures.map((failure) => h("section", { class: "card notice" }, h("h2", {}, failure.title),
+    h("ul", {}, failure.sentences.map((sentence) => h("li", {}, sentence))), h("p", {}, h("code", {}, failure.replay))));
 }
 
 function remember(step) {
@@ -83,6 +89,7 @@ function onKey(event) {
 }
 
 function empty() {
+  story.append(...failures());
   story.append(h("section", { class: "card empty" }, h("h1", {}, data.empty.title), h("p", { class: "dek" }, data.empty.text),
     h("div", { class: "row" }, h("button", { class: "plainbtn", type: "button", onclick: () => dialogs.unseen.showModal() }, "See what was not instrumented"), data.empty.command ? h("code", {}, data.empty.command) : null)));
 }

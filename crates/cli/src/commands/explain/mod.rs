@@ -3,8 +3,8 @@
 pub mod args;
 pub mod config;
 
-use untorn_report::explain;
 use untorn_report::phrasing::count;
+use untorn_report::{explain, terminal};
 
 use crate::console::{Console, Volume};
 use crate::exit::{Exit, Failure, Result};
@@ -13,7 +13,9 @@ use config::Explain;
 
 pub fn run(config: &Explain) -> Result<Exit> {
     let report = reports::read(&config.file)?;
-    let numbers: Vec<u32> = report.findings().map(|finding| finding.number).collect();
+    let violations = report.findings().map(|finding| finding.number);
+    let numbers: Vec<u32> =
+        violations.chain(report.failures.iter().map(|failure| failure.number)).collect();
     let fail = |text: String| Failure::input(format!("{}: {text}", config.file.display()));
     let number = match (config.number, numbers.as_slice()) {
         (Some(number), _) => number,
@@ -26,13 +28,17 @@ pub fn run(config: &Explain) -> Result<Exit> {
             .way_out(format!("untorn explain {} NUMBER", config.file.display())));
         }
     };
+    let mut console = Console::new(config.color, Volume::Normal);
+    if let Some(failure) = report.failures.iter().find(|failure| failure.number == number) {
+        console.put(&terminal::failure(failure, &console.look))?;
+        return Ok(Exit::Clean);
+    }
     let found = report.findings().find(|finding| finding.number == number).ok_or_else(|| {
         fail(format!(
             "it has no violation {number}, only {}",
             count(numbers.len() as u64, "violation")
         ))
     })?;
-    let mut console = Console::new(config.color, Volume::Normal);
     let text = explain::render(found, report.check.as_ref(), &console.look);
     console.put(&text)?;
     Ok(Exit::Clean)

@@ -48,13 +48,17 @@ pub fn run(config: &ShowReport) -> Result<Exit> {
     if let Some(page) = &config.open {
         open(page)?;
     }
-    let new = known.is_some() && report.findings().next().is_some();
+    let is_new = report.findings().next().is_some() || !report.failures.is_empty();
+    let new = known.is_some() && is_new;
     Ok(if new { Exit::Violations } else { Exit::Clean })
 }
 
 fn show(report: &Report, known: Option<usize>, console: &mut Console) -> Result<()> {
     for finding in report.findings() {
         console.say(&format!("{}\n", terminal::finding(finding, &console.look)))?;
+    }
+    for failure in &report.failures {
+        console.say(&format!("{}\n", terminal::failure(failure, &console.look)))?;
     }
     let found = found(report);
     let old = known.map_or_else(String::new, |known| format!(", {known} known before"));
@@ -71,10 +75,14 @@ fn show(report: &Report, known: Option<usize>, console: &mut Console) -> Result<
 fn found(report: &Report) -> String {
     let stuck = report.findings().filter(|finding| finding.is_deadlock()).count() as u64;
     let torn = report.findings().count() as u64 - stuck;
-    match (torn, stuck) {
-        (torn, 0) => count(torn, "violation"),
-        (0, stuck) => count(stuck, "deadlock"),
-        (torn, stuck) => format!("{} and {}", count(torn, "violation"), count(stuck, "deadlock")),
+    let failed = report.failures.len() as u64;
+    let all = [(torn, "violation"), (stuck, "deadlock"), (failed, "failure")];
+    let some: Vec<String> =
+        all.iter().filter(|(n, _)| *n > 0).map(|&(n, what)| count(n, what)).collect();
+    match some.split_last() {
+        None => count(0, "violation"),
+        Some((only, [])) => only.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
     }
 }
 

@@ -43,8 +43,7 @@ pub struct Run {
     sites: FxHashMap<String, SiteId>,
     /// Which variables are parts of one object.
     pub(crate) objects: Objects,
-    /// Calls that were told as units.
-    pub(crate) units: TrackedCalls,
+    pub(crate) tracked_calls: TrackedCalls,
     /// Classes with accesses in the trace. Only they are rewritten so that a plan finds every place of them.
     classes: FxHashSet<String>,
 }
@@ -129,9 +128,9 @@ impl Run {
         }
         let tables = Arc::new(source.tables().clone());
         left.blend_out(&mut events, &tables);
-        let units = TrackedCalls::take(&mut events, &tables, left.compositions);
+        let tracked_calls = TrackedCalls::take(&mut events, &tables, left.compositions);
         let mut history = History::new(events, &tables).map_err(|error| fail(error.to_string()))?;
-        history.set_compositions(units.stretches());
+        history.set_compositions(tracked_calls.stretches());
         let keys = (0..tables.sites.len()).map(SiteId::from_index);
         let sites = keys.filter_map(|site| Some((places::key(&tables, site)?, site))).collect();
         let trace = trace.to_owned();
@@ -147,7 +146,7 @@ impl Run {
             left_out,
             sites,
             objects,
-            units,
+            tracked_calls,
             classes,
         })
     }
@@ -210,7 +209,7 @@ impl Run {
     /// The calls that look meant to be one step and are around these accesses of one thread.
     pub(crate) fn composition(&self, accesses: [At; 2]) -> Option<CompositionInstance> {
         let thread = self.history.event(accesses[0]).thread;
-        self.units.composition(thread, accesses)
+        self.tracked_calls.composition(thread, accesses)
     }
 
     fn one(&self, candidate: Candidate) -> Option<Suspect> {

@@ -256,7 +256,7 @@ fn is_same_arrival(run: &Run, at: At) -> bool {
     other != var && run.tables.var_facts(var).role == VarRole::Contents
 }
 
-fn single(run: &Run, wanted: At) -> Option<PlanStep> {
+pub(crate) fn single(run: &Run, wanted: At) -> Option<PlanStep> {
     // Nobody can be stopped between the halves of an update: its read stands for both.
     let wanted = run.history.first_half(wanted).unwrap_or(wanted);
     let event = run.history.event(wanted);

@@ -136,6 +136,12 @@ pub fn why_unreached(why: &explore::Unreached) -> String {
 /// Why the exploration ended before its time was used, in words.
 pub fn saturation(outcome: &Outcome) -> Option<String> {
     let end = outcome.saturation?;
+    if outcome.conflict_orders == 0 {
+        let runs = count(outcome.runs.into(), "run");
+        return Some(format!(
+            "threads never touched the same object or lock in {runs}: ended early"
+        ));
+    }
     let streak = count(end.streak.into(), "run");
     Some(format!(
         "no new order of conflicts in the last {streak}: ended early; the next run would show a new one with a chance \

@@ -7,6 +7,7 @@
 
 mod check;
 mod check_compositions;
+mod check_failures;
 mod check_seeds;
 mod cli;
 mod compare;

@@ -33,9 +33,9 @@ pub(super) struct KnownAnswers(BTreeMap<(CompositionId, Answer), BTreeSet<Answer
 
 impl KnownAnswers {
     fn learn(&mut self, run: &Run, known: &Compositions) {
-        for made in run.units.all_made() {
-            if run.units.is_undisturbed(&run.history, made)
-                && let Some(answers) = run.units.answers(known, made)
+        for made in run.tracked_calls.all_made() {
+            if run.tracked_calls.is_undisturbed(&run.history, made)
+                && let Some(answers) = run.tracked_calls.answers(known, made)
             {
                 self.0.entry((made.id, answers[0])).or_default().insert(answers[1]);
             }
@@ -51,7 +51,7 @@ impl Exploration<'_> {
     /// Adds the run's candidates, with what can be tried. Gives the number of new ones.
     pub(super) fn add_candidates(&mut self, run: &Run, made_for: Option<usize>) -> usize {
         let known = Arc::clone(&self.options.compositions);
-        self.outcome.compositions_made.extend(run.units.all_made().map(|made| made.id));
+        self.outcome.compositions_made.extend(run.tracked_calls.all_made().map(|made| made.id));
         self.answers.learn(run, &known);
         let (left, time) = (self.budget.left(), self.budget.time());
         // If the first run took all the time there is, nothing would ever be looked at.

@@ -12,7 +12,9 @@
 //! was left out in a run that did not fail. The budget may end the search early; then the steps are enough, and not
 //! said to be needed.
 
-use untorn_schedule::{Plan, PolicyKind, RunSpec};
+use untorn_predict::At;
+use untorn_schedule::{Plan, PlanStep, PolicyKind, RunSpec};
+use untorn_trace::Op;
 
 use super::{Cause, CauseStep, Dependence, Exploration, ExploreError, Progress, forget};
 use crate::failure::FailureKind;
@@ -21,6 +23,22 @@ use crate::steer;
 
 /// Runs for one failure, as a multiple of those for a simpler schedule of a finding.
 const EFFORT: u32 = 5;
+
+/// The accesses of the thread of an event, up to it, to variables that two threads access and one writes.
+fn shared_accesses(run: &Run, until: At) -> Vec<At> {
+    let history = &run.history;
+    let thread = history.event(until).thread;
+    let is_shared = |at: &At| {
+        let (Op::Read { var, .. } | Op::Write { var, .. }) = history.event(*at).op else {
+            return false;
+        };
+        let (reads, writes) = (history.reads(var), history.writes(var));
+        let is_foreign = |at: &At| history.event(*at).thread != thread;
+        writes.iter().any(is_foreign) || !writes.is_empty() && reads.iter().any(is_foreign)
+    };
+    let own = history.of_thread(thread);
+    own[..=history.nth(until) as usize].iter().copied().filter(is_shared).collect()
+}
 
 impl Exploration<'_> {
     /// Looks for the cause of a failure that depends on the schedule.
@@ -36,6 +54,7 @@ impl Exploration<'_> {
             return Ok(());
         }
         let plan = self.reduce(plan, |own, plan| own.fails_by(index, plan, &mut budget))?;
+        let plan = self.advance(index, plan, &mut budget)?;
         let is_minimal = budget > 0 && !self.budget.is_exhausted();
         let decides = self.flips(index, &plan, &mut budget)?;
         let runs = self.outcome.runs - before;
@@ -48,6 +67,40 @@ impl Exploration<'_> {
         let cause = Cause { steps: steps.collect(), is_minimal, runs };
         self.outcome.failures[index].cause = Some(cause).filter(|cause| !cause.steps.is_empty());
         Ok(())
+    }
+
+    /// Replaces each step by the earliest access of a shared variable by the same thread that is enough: what comes
+    /// after the access that matters, such as printing the stack trace, is enough as well, and says nothing.
+    fn advance(
+        &mut self,
+        index: usize,
+        mut plan: Plan,
+        budget: &mut u32,
+    ) -> Result<Plan, ExploreError> {
+        for at in 0..plan.steps.len() {
+            let Some(run) = self.load_evidence(index)? else { break };
+            let Some(event) = steer::events_of(&run, &plan)[at] else { continue };
+            let earlier: Vec<_> = shared_accesses(&run, event)
+                .into_iter()
+                .filter_map(|access| steer::single(&run, access))
+                .collect();
+            let with = |plan: &Plan, step: &PlanStep| {
+                let mut plan = plan.clone();
+                plan.steps[at] = step.clone();
+                plan
+            };
+            // What is enough stays enough later: the first one is found by halves.
+            let (mut low, mut high) = (0, earlier.len());
+            while low < high && *budget > 0 && !self.budget.is_exhausted() {
+                let middle = low.midpoint(high);
+                let tried = with(&plan, &earlier[middle]);
+                if self.fails_by(index, &tried, budget)? { high = middle } else { low = middle + 1 }
+            }
+            if let Some(step) = earlier.get(high) {
+                plan = with(&plan, step);
+            }
+        }
+        Ok(plan)
     }
 
     fn load_evidence(&self, index: usize) -> Result<Option<Run>, ExploreError> {

@@ -47,7 +47,10 @@ impl Exploration<'_> {
         let known = &self.options.compositions;
         let made = run.composition(instance.own);
         let said = made.and_then(|made| {
-            Some((run.units.first_of(&run.history, &made), run.units.answers(known, &made)?))
+            Some((
+                run.tracked_calls.first_of(&run.history, &made),
+                run.tracked_calls.answers(known, &made)?,
+            ))
         });
         let Some(((first, answers), plan)) = said.zip(steer::undisturbed(run, instance)) else {
             self.targets[target].done = false;
@@ -73,7 +76,8 @@ impl Exploration<'_> {
             return;
         };
         let doubt = self.control_runs.remove(place);
-        let made = run.units.undisturbed(&run.history, &self.options.compositions, &doubt.first);
+        let made =
+            run.tracked_calls.undisturbed(&run.history, &self.options.compositions, &doubt.first);
         match made {
             Some([first, second]) if first == doubt.answers[0] && second != doubt.answers[1] => {
                 self.admit(doubt, second);

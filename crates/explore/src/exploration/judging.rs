@@ -97,7 +97,7 @@ impl Exploration<'_> {
     fn composed(&self, run: &Run, instance: &Instance) -> Option<Composed> {
         let known = &self.options.compositions;
         let made = run.composition(instance.own)?;
-        let answers = run.units.answers(known, &made);
+        let answers = run.tracked_calls.answers(known, &made);
         let usual = answers.and_then(|[first, _]| self.answers.usual(made.id, first));
         let surprise = answers.zip(usual).and_then(|([after, said], usual)| {
             let is_new = !usual.contains(&said);
@@ -105,17 +105,17 @@ impl Exploration<'_> {
             Some(Surprise { after, said, usual })
         });
         let thread = run.history.event(instance.own[0]).thread;
-        let [first, second] = run.units.calls(known, &made, thread, instance.own);
+        let [first, second] = run.tracked_calls.calls(known, &made, thread, instance.own);
         let between = instance.other[0];
         let other = run.history.event(between).thread;
-        let between = run.units.call_around(known, &made, other, between);
+        let between = run.tracked_calls.call_around(known, &made, other, between);
         let call = |told: ObservedCall| {
             let event = run.history.event(told.begin);
             let answer = told.answer.filter(|&answer| answer != Answer::Done);
             CallMade { thread: event.thread, api: told.label, site: event.site, answer }
         };
         let calls = [Some(first), between, Some(second)].into_iter().flatten().map(call).collect();
-        let is_exact = run.units.makes(&made, instance.own) == [true; 2];
+        let is_exact = run.tracked_calls.makes(&made, instance.own) == [true; 2];
         Some(Composed { id: made.id, calls, is_exact, surprise })
     }
 

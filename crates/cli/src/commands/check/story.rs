@@ -177,6 +177,7 @@ fn failures(outcome: &Outcome, check: &Check, console: &mut Console) -> Result<(
 fn effort(outcome: &Outcome) -> String {
     let orders = count(outcome.conflict_orders, "order");
     match saturation(outcome) {
+        Some(why) if outcome.conflict_orders == 0 => why,
         Some(why) => format!("{orders} of conflicts seen; {why}"),
         None => format!("{orders} of conflicts seen"),
     }

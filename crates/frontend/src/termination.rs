@@ -1,7 +1,7 @@
 //! What happens when this process is to end before its work is done: Ctrl-C, a closed terminal, `kill`.
 //!
 //! The first signal is only noted. Whoever waits for a program sees it ([`requested`]) and ends the program in order
-//! ([`processes`](crate::processes)); the work that is done is kept; folders are removed as always. The second signal
+//! ([`crate::processes`]); the work that is done is kept; folders are removed as always. The second signal
 //! ends everything at once.
 
 use std::path::PathBuf;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCES: &str = "java";
-const CLASSES: [&str; 9] = [
+const CLASSES: [&str; 10] = [
     "java/lang/UntornArrays",
     "java/lang/UntornAtomics",
     "java/lang/UntornCollections",
@@ -14,6 +14,7 @@ const CLASSES: [&str; 9] = [
     "java/lang/UntornLocks",
     "java/lang/UntornOrders",
     "java/lang/UntornProbe",
+    "java/lang/UntornServer",
     "java/lang/UntornValues",
 ];
 

@@ -37,9 +37,22 @@ pub trait FrontEnd {
     /// If it could not be run at all. A program that fails is an [`ExitKind`].
     fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError>;
 
+    /// The same in a process of its own, whatever [`FrontEnd::run`] does to make runs cheap.
+    ///
+    /// # Errors
+    /// As [`FrontEnd::run`].
+    fn run_fresh(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
+        self.run(spec, trace)
+    }
+
     /// Runs the program several times, at once if it can. Gives what came of each, in order.
     fn run_all(&mut self, calls: &[(RunSpec, PathBuf)]) -> Vec<Result<RunResult, FrontEndError>> {
         calls.iter().map(|(spec, trace)| self.run(spec, trace)).collect()
+    }
+
+    /// What the user should know of how the runs were made.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 

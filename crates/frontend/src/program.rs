@@ -43,6 +43,8 @@ pub struct RunOptions {
     /// Keep the threads of a run on one processor, where hand-overs are several times faster.
     pub pin: bool,
     pub watch: Option<Watch>,
+    /// Make many runs in one process, if the program is seen to behave there as it does in a fresh one.
+    pub warm: bool,
 }
 
 impl RunOptions {
@@ -54,19 +56,21 @@ impl RunOptions {
             watchdog: Duration::from_millis(200),
             pin: true,
             watch: None,
+            warm: false,
         }
     }
 }
 
 impl fmt::Debug for RunOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { output, jobs, time_limit, watchdog, pin, watch: _ } = self;
+        let Self { output, jobs, time_limit, watchdog, pin, watch: _, warm } = self;
         f.debug_struct("RunOptions")
             .field("output", output)
             .field("jobs", jobs)
             .field("time_limit", time_limit)
             .field("watchdog", watchdog)
             .field("pin", pin)
+            .field("warm", warm)
             .finish_non_exhaustive()
     }
 }

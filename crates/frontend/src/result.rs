@@ -64,6 +64,9 @@ pub struct RunResult {
     pub fault: Option<String>,
     /// What else the runtime has to say: a deadlock, a plan that could not be followed.
     pub notes: Vec<String>,
+    /// The run was made in a process that had made runs before. What it shows counts only after
+    /// [`FrontEnd::run_fresh`](crate::FrontEnd::run_fresh) has repeated it.
+    pub warm: bool,
 }
 
 impl RunResult {
@@ -79,6 +82,7 @@ impl RunResult {
             unseen: Vec::new(),
             fault: None,
             notes: Vec::new(),
+            warm: false,
         }
     }
 }

@@ -5,24 +5,22 @@ mod calls;
 mod names;
 
 use std::ffi::{CStr, c_char, c_void};
-use std::fs::File;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use jvmti_bindings::sys::jni::{
     JNI_ERR, JNI_OK, JNIEnv, JavaVM, jclass, jint, jmethodID, jobject, jthread,
 };
 use jvmti_bindings::sys::jvmti::{self as sys, jvmtiCapabilities, jvmtiEnv, jvmtiEventCallbacks};
+use untorn_bytecode::ClassFile;
 use untorn_jvm_protocol::config::{Config, ConfigError};
 use untorn_jvm_protocol::jvm_selection::SELECT;
-use untorn_runtime::{
-    Control, Input, Recorder, Settings, ThreadNames, current_processor, scheduler,
-};
-use untorn_schedule::{AnnouncedEvents, RunControl, Schedule};
+use untorn_runtime::{Control, SpareBuffers};
+use untorn_schedule::AnnouncedEvents;
 
-use crate::convert::Converter;
 use crate::host::JvmHost;
 use crate::instrument::Rewriter;
 use crate::jni::Jni;
@@ -32,7 +30,9 @@ use crate::locks::LockWords;
 use crate::natives::Originals;
 use crate::plans::PlanSites;
 use crate::probe::Probe;
+use crate::run::{Run, asked_points};
 use crate::scope::{Depth, Origin, Scope};
+use crate::server::{self, Server};
 use crate::watchdog;
 use crate::weak_refs;
 
@@ -51,8 +51,8 @@ macro_rules! java_half {
     };
 }
 
-/// The classes of the probes, and the runner of JUnit tests.
-const JAVA_HALF: [(&CStr, &[u8]); 10] = [
+/// The classes of the probes, the runner of JUnit tests, and the server that makes many runs.
+const JAVA_HALF: [(&CStr, &[u8]); 12] = [
     java_half!("UntornProbe"),
     java_half!("UntornKeptReferent"),
     java_half!("UntornValues"),
@@ -63,23 +63,41 @@ const JAVA_HALF: [(&CStr, &[u8]); 10] = [
     java_half!("UntornArrays"),
     java_half!("UntornJUnit"),
     java_half!("UntornJUnit$Result"),
+    java_half!("UntornServer"),
+    java_half!("UntornServer$Counter"),
 ];
 
 static AGENT: OnceLock<Agent> = OnceLock::new();
 
 #[derive(Debug)]
 pub(crate) struct Agent {
-    pub(crate) control: Control<JvmHost>,
+    /// What belongs to the run at hand. It lives for ever, because threads that a run leaves behind still use it.
+    run: AtomicPtr<Run>,
+    host: &'static JvmHost,
     pub(crate) originals: Originals,
     pub(crate) rewriter: Arc<Rewriter>,
-    pub(crate) config: Config,
-    pub(crate) input: Arc<Input>,
+    /// Who asks for runs, if this JVM makes many.
+    pub(crate) server: Option<Server>,
     vm: watchdog::Vm,
 }
 
 impl Agent {
-    pub(crate) fn host(&self) -> &JvmHost {
-        self.control.host()
+    pub(crate) fn run(&self) -> &'static Run {
+        // SAFETY: the pointer comes from a box that is never freed.
+        unsafe { &*self.run.load(Ordering::Acquire) }
+    }
+
+    pub(crate) fn control(&self) -> &'static Control<&'static JvmHost> {
+        &self.run().control
+    }
+
+    /// Another run begins.
+    pub(crate) fn next_run(&self, run: Run) {
+        self.run.store(Box::into_raw(Box::new(run)), Ordering::Release);
+    }
+
+    pub(crate) fn host(&self) -> &'static JvmHost {
+        self.host
     }
 
     pub(crate) fn vm(&self) -> Option<*mut JavaVM> {
@@ -99,7 +117,7 @@ pub(crate) fn guarded<T>(body: impl FnOnce() -> T) -> Option<T> {
         Err(_) => {
             if let Some(agent) = agent() {
                 agent
-                    .control
+                    .control()
                     .give_up("internal error of the agent; the program continues without it");
             }
             None
@@ -107,9 +125,9 @@ pub(crate) fn guarded<T>(body: impl FnOnce() -> T) -> Option<T> {
     }
 }
 
-/// Reasons why the agent cannot be loaded.
+/// Reasons why the agent cannot be loaded, or a run cannot begin.
 #[derive(Debug, thiserror::Error)]
-enum LoadError {
+pub(crate) enum LoadError {
     #[error("the options must name the configuration file; use `untorn record`")]
     NoConfig,
     #[error(transparent)]
@@ -170,62 +188,29 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
     }
     // SAFETY: `vm` is the JVM that called.
     let jvmti = unsafe { Jvmti::new(vm) }?;
-    // The events that the policy is asked about before they happen: none while a plan decides. In a replay they are
-    // those of the recorded run, because threads may have been held there.
-    let (announced, points) = match &config.spec.control {
-        RunControl::Policy(policy) => (policy.announced_events(), Vec::new()),
-        RunControl::Marks { policy, marks } => (policy.announced_events(), marks.points()),
-        RunControl::Plan { plan, .. } => {
-            (AnnouncedEvents::Nothing, plan.points().into_iter().cloned().collect())
+    let server = config.server.as_deref().map(Server::connect).transpose()?;
+    let asked = match &server {
+        Some(_) => PlanSites::of_any_run().ok_or(LoadError::NoSpace)?,
+        None => {
+            let (points, announced) = asked_points(&config.spec.control);
+            PlanSites::new(points, announced == AnnouncedEvents::Everything)
         }
     };
-    let asked = PlanSites::new(points, announced == AnnouncedEvents::Everything);
     let rewriter = Arc::new(Rewriter::new(Scope::new(&config.scope), asked));
-    let scheduler = scheduler(&config.spec, recorded_schedule(&config)?);
-    let thread_names = Arc::new(ThreadNames::default());
-    let input = Arc::new(Input::new(config.input.as_deref())?);
-    let recorder = Arc::new(Recorder::new(Arc::clone(&input)));
-    let mut converter = Converter::new(Arc::clone(&rewriter), Arc::clone(&thread_names));
-    converter.tables.meta = config.meta.clone();
-    start_writer(File::create(&config.trace)?, converter, &recorder)?;
-    let host = JvmHost {
+    let host: &'static JvmHost = Box::leak(Box::new(JvmHost {
         jvmti,
         probe: OnceLock::new(),
         locks: LockWords::new().ok_or(LoadError::NoSpace)?,
-    };
-    let settings = Settings {
-        progress: config.progress.clone(),
-        replaying: config.replay.is_some(),
-        asks_policy: announced != AnnouncedEvents::Nothing,
-        processor: if config.pin { current_processor() } else { None },
-        exit: end_process,
-    };
-    let control = Control::new(host, scheduler, recorder, thread_names, settings);
-    control.report();
+        identities: OnceLock::new(),
+        early: AtomicU32::new(0),
+    }));
+    let run = Run::prepare(config, host, &rewriter, SpareBuffers::default())?;
+    run.control.report();
+    let run = AtomicPtr::new(Box::into_raw(Box::new(run)));
     let (originals, vm) = (Originals::default(), watchdog::Vm(vm));
-    let _ = AGENT.set(Agent { control, originals, rewriter, config, input, vm });
+    let _ = AGENT.set(Agent { run, host, originals, rewriter, server, vm });
     ask_for_events(jvmti)?;
     Ok(())
-}
-
-fn start_writer(file: File, converter: Converter, recorder: &Arc<Recorder>) -> io::Result<()> {
-    let recorder = Arc::clone(recorder);
-    let body = move || recorder.write_all(file, converter);
-    std::thread::Builder::new().name("untorn writer".to_owned()).spawn(body)?;
-    Ok(())
-}
-
-pub(crate) fn end_process(code: i32) {
-    // SAFETY: ends the process at once.
-    unsafe { libc::_exit(code) }
-}
-
-/// The schedule to repeat, if there is one.
-fn recorded_schedule(config: &Config) -> Result<Option<Schedule>, LoadError> {
-    let Some(path) = &config.replay else { return Ok(None) };
-    let bytes = std::fs::read(path).map_err(|error| LoadError::Schedule(error.to_string()))?;
-    let steps = Schedule::decode(&bytes).map_err(|error| LoadError::Schedule(error.to_string()))?;
-    Ok(Some(Schedule { steps }))
 }
 
 fn ask_for_events(jvmti: Jvmti) -> Result<(), JvmtiFault> {
@@ -297,7 +282,7 @@ unsafe extern "system" fn vm_start(_: *mut jvmtiEnv, env: *mut JNIEnv) {
             jni.define_boot_class(name, &names::for_release(release, bytes)).is_none()
         };
         if JAVA_HALF.into_iter().any(refused) {
-            agent.control.recorder().fault("the JVM refused the classes of the probes");
+            agent.control().recorder().fault("the JVM refused the classes of the probes");
         }
     });
 }
@@ -311,15 +296,16 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _thread: j
             (!jni.clear_exception()).then_some(())?;
             agent.originals.find_thread_methods(jni)?;
             let probe = Probe::find(jni, class)?;
-            agent.host().probe.set(probe).ok()
+            agent.host().probe.set(probe).ok()?;
+            if agent.server.is_some() { server::set_up(jni) } else { Some(()) }
         };
         if ready().is_none() {
-            agent.control.recorder().fault("the probes cannot be set up in this JVM");
+            agent.control().recorder().fault("the probes cannot be set up in this JVM");
         }
         let missing = agent.originals.missing();
         if !missing.is_empty() {
             let missing = missing.join(", ");
-            agent.control.recorder().note(format!("not under control in this JVM: {missing}"));
+            agent.control().recorder().note(format!("not under control in this JVM: {missing}"));
         }
         watchdog::start(agent);
     });
@@ -327,8 +313,8 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _thread: j
 
 unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
     callback(env, |agent, jni| {
-        agent.control.finish(jni);
-        agent.control.report();
+        agent.control().finish(jni);
+        agent.control().report();
     });
 }
 
@@ -414,7 +400,7 @@ unsafe extern "system" fn native_method_bind(
 
 unsafe extern "system" fn class_file_load(
     _: *mut jvmtiEnv,
-    _env: *mut JNIEnv,
+    env: *mut JNIEnv,
     redefined: jclass,
     loader: jobject,
     name: *const c_char,
@@ -441,7 +427,20 @@ unsafe extern "system" fn class_file_load(
             None => Depth::Untouched,
             Some(name) => agent.rewriter.scope.depth(name, origin),
         };
-        let Some(rewritten) = agent.rewriter.rewrite(bytes, depth) else { return };
+        let rewritten =
+            match name.as_deref().filter(|_| agent.server.is_some() && origin == Origin::Elsewhere)
+            {
+                Some(name) => {
+                    let new = |class: &ClassFile<'_>| {
+                        // SAFETY: the JVM passes the environment of the current thread.
+                        let jni = unsafe { Jni::new(env) };
+                        agent.host().name_literals(jni, class);
+                    };
+                    agent.rewriter.rewrite_again(name, bytes, depth, new)
+                }
+                None => agent.rewriter.rewrite(bytes, depth),
+            };
+        let Some(rewritten) = rewritten else { return };
         let Ok(memory) = agent.host().jvmti.allocate(&rewritten) else { return };
         // SAFETY: the JVM passes places for both, and takes the memory over.
         unsafe {

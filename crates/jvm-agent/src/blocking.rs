@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use jvmti_bindings::sys::jni::{jint, jobject};
 use untorn_runtime::buffers::special;
-use untorn_runtime::{Record, Resumption, Signal, current_thread};
+use untorn_runtime::{Record, Resumption, Signal};
 use untorn_schedule::{Arrival, Blocker, LockKey, Nanos, ThreadId, Wake};
 
 use crate::agent::Agent;
@@ -47,8 +47,8 @@ fn is_thread(jni: Jni, thread: jobject) -> impl Fn(&JavaThread) -> bool {
 impl Agent {
     /// The monitor is held by another thread: waits until it is free, and takes it in the model.
     pub(crate) fn contended(&self, jni: Jni, object: jobject, lock: u32, site: u32) {
-        let Some(me) = self.control.present(jni) else { return };
-        let mut holder = self.control.hold(jni, me);
+        let Some(me) = self.control().present(jni) else { return };
+        let mut holder = self.control().hold(jni, me);
         holder.record(Record { index: site, ..record(special::REQUEST, lock) });
         let wanted = Monitor { lock, object: Global(jni.global_ref(object)) };
         if let Some(wanted) = holder.block_on_lock(LockKey(lock.into()), wanted) {
@@ -61,19 +61,19 @@ impl Agent {
     /// it. Other threads run meanwhile.
     pub(crate) fn contended_enter(&self, jni: Jni) {
         if !is_busy() {
-            self.control.leave_contended(jni);
+            self.control().leave_contended(jni);
         }
     }
 
     pub(crate) fn contended_entered(&self, jni: Jni) {
         if !is_busy() {
-            self.control.come_back(jni);
+            self.control().come_back(jni);
         }
     }
 
     pub(crate) fn notified(&self, jni: Jni, lock: u32, all: bool, site: u32) {
-        let Some(me) = self.control.present(jni) else { return };
-        let mut holder = self.control.hold(jni, me);
+        let Some(me) = self.control().present(jni) else { return };
+        let mut holder = self.control().hold(jni, me);
         let kind = if all { special::NOTIFY_ALL } else { special::NOTIFY };
         holder.record(Record { index: site, ..record(kind, lock) });
         holder.notify(LockKey(lock.into()), all);
@@ -85,18 +85,18 @@ impl Agent {
         // The identity is requested only if a thread waits: identities are assigned in the order of the requests, and
         // those of other objects must not depend on this.
         let lock = || LockKey(self.host().jvmti.identity(object).into());
-        self.control.notified_outside(lock, all);
+        self.control().notified_outside(lock, all);
     }
 
     pub(crate) fn wait_site(&self, site: u32) {
-        if current_thread().is_some() {
+        if self.control().current_thread().is_some() {
             WAIT_SITE.set(site);
         }
     }
 
     /// `object.wait(millis)`.
     pub(crate) fn wait(&self, jni: Jni, object: jobject, millis: i64) -> Blocked {
-        let Some(me) = self.control.present(jni) else { return Blocked::NotControlled };
+        let Some(me) = self.control().present(jni) else { return Blocked::NotControlled };
         let lock = self.host().jvmti.identity(object);
         let Some(depth) = self.depth(jni, object, lock, me).filter(|_| millis >= 0) else {
             return Blocked::NotControlled; // The JVM throws the exception.
@@ -105,7 +105,7 @@ impl Agent {
             return Blocked::Interrupted;
         }
         let index = WAIT_SITE.take();
-        let mut holder = self.control.hold(jni, me);
+        let mut holder = self.control().hold(jni, me);
         holder.record(Record { index, ..record(special::WAIT, lock) });
         let deadline = (millis > 0).then(|| holder.now().after(from_millis(millis)));
         let entries = self.leave_monitor(jni, object, lock, depth);
@@ -120,7 +120,7 @@ impl Agent {
         self.enter_monitor(jni, object, entries);
         let Resumption::Turn(wake) = resumed else { return Blocked::Done };
         self.host().locks.hold(lock, me, depth);
-        self.control.record(jni, me, Record { index, ..record(special::RESUME, lock) });
+        self.control().record(jni, me, Record { index, ..record(special::RESUME, lock) });
         self.ending(jni, wake)
     }
 
@@ -132,7 +132,7 @@ impl Agent {
         }
         // Entered by code that is not rewritten: the JVM is asked.
         let (owner, depth) = self.host().jvmti.monitor_owner(object).ok()?;
-        let is_mine = self.control.with_thread(me, is_thread(jni, owner));
+        let is_mine = self.control().with_thread(me, is_thread(jni, owner));
         is_mine.then_some(depth).filter(|&depth| depth > 0)
     }
 
@@ -171,12 +171,12 @@ impl Agent {
 
     /// `Thread.sleep`, in virtual time.
     pub(crate) fn sleep(&self, jni: Jni, nanos: i64) -> Blocked {
-        let me = self.control.present(jni).filter(|_| nanos >= 0);
+        let me = self.control().present(jni).filter(|_| nanos >= 0);
         let Some(me) = me else { return Blocked::NotControlled };
         if self.originals.take_interrupt(jni) {
             return Blocked::Interrupted;
         }
-        let mut holder = self.control.hold(jni, me);
+        let mut holder = self.control().hold(jni, me);
         let deadline = holder.now().after(Nanos(nanos.cast_unsigned()));
         match holder.block(Blocker::Sleep { deadline }) {
             Resumption::Turn(wake) => self.ending(jni, wake),
@@ -185,19 +185,19 @@ impl Agent {
     }
 
     pub(crate) fn yields(&self, jni: Jni) -> Blocked {
-        let Some(me) = self.control.present(jni) else { return Blocked::NotControlled };
-        self.control.hold(jni, me).yield_turn();
+        let Some(me) = self.control().present(jni) else { return Blocked::NotControlled };
+        self.control().hold(jni, me).yield_turn();
         Blocked::Done
     }
 
     /// `Unsafe.park`. Spurious returns are allowed, so nothing can go wrong here.
     pub(crate) fn park(&self, jni: Jni, absolute: bool, time: i64) -> Blocked {
-        let Some(me) = self.control.present(jni) else { return Blocked::NotControlled };
-        let thread = self.control.with_thread(me, |thread| thread.thread);
+        let Some(me) = self.control().present(jni) else { return Blocked::NotControlled };
+        let thread = self.control().with_thread(me, |thread| thread.thread);
         if time < 0 || (absolute && time == 0) || self.originals.is_interrupted(jni, thread.0) {
             return Blocked::Done;
         }
-        let mut holder = self.control.hold(jni, me);
+        let mut holder = self.control().hold(jni, me);
         let deadline = match (absolute, time) {
             (false, 0) => None,
             (false, nanos) => Some(holder.now().after(Nanos(nanos.cast_unsigned()))),
@@ -205,14 +205,15 @@ impl Agent {
         };
         let Resumption::Turn(wake) = holder.park(deadline) else { return Blocked::Done };
         let kind = if wake == Wake::Ready { special::PARK } else { special::PARK_TIMEOUT };
-        self.control.record(jni, me, Record { value: me.0.into(), ..record(kind, 0) });
+        self.control().record(jni, me, Record { value: me.0.into(), ..record(kind, 0) });
         Blocked::Done
     }
 
     /// Gives a permit to a thread; `NotControlled` if the thread is not controlled.
     pub(crate) fn unpark(&self, jni: Jni, thread: jobject) -> Blocked {
         let of = |target: ThreadId| Record { value: target.0.into(), ..record(special::UNPARK, 0) };
-        if !thread.is_null() && self.control.signal(jni, is_thread(jni, thread), Signal::Permit, of)
+        if !thread.is_null()
+            && self.control().signal(jni, is_thread(jni, thread), Signal::Permit, of)
         {
             Blocked::Done
         } else {
@@ -224,13 +225,14 @@ impl Agent {
     pub(crate) fn interrupted(&self, jni: Jni, thread: jobject) {
         let of =
             |target: ThreadId| Record { value: target.0.into(), ..record(special::INTERRUPT, 0) };
-        self.control.signal(jni, is_thread(jni, thread), Signal::Interrupt, of);
+        self.control().signal(jni, is_thread(jni, thread), Signal::Interrupt, of);
     }
 
     /// Before an event that the plan names, or that the policy asks for: waits until it is permitted.
     pub(crate) fn at_site(&self, jni: Jni, site: jint) {
-        let asked = self.rewriter.plan.at(CodeSite(site.cast_unsigned()));
-        self.control.arrive(jni, &Arrival { marks: &asked.named, access: asked.access });
+        let site = CodeSite(site.cast_unsigned());
+        let Some(asked) = self.rewriter.plan.at(site, &self.rewriter.sites) else { return };
+        self.control().arrive(jni, &Arrival { marks: &asked.named, access: asked.access });
     }
 }
 

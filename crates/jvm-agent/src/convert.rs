@@ -101,12 +101,12 @@ pub struct Converter {
     class_numbers: FxHashMap<String, u32>,
     /// Short names of classes, and the classes that have them.
     short_names: FxHashMap<String, String>,
-    /// By identity: the number of the object by first occurrence, from 1; 0 if it has not occurred.
-    numbers: Vec<u32>,
+    /// By identity (see `place_of_identity`): the number of the object by first occurrence, from 1; 0 if it has not occurred.
+    numbers: [Vec<u32>; 2],
     /// By identity: facts of the few objects that are locks.
     objects: FxHashMap<u32, Object>,
     /// By identity, a bit each: whether `array_names` has a name for it.
-    named: Vec<u64>,
+    named: [Vec<u64>; 2],
     /// Reused for its memory.
     name: String,
     occurred: u32,
@@ -154,9 +154,9 @@ impl Converter {
             declared: Vec::new(),
             class_numbers: FxHashMap::default(),
             short_names: FxHashMap::default(),
-            numbers: Vec::new(),
+            numbers: [Vec::new(), Vec::new()],
             objects: FxHashMap::default(),
-            named: Vec::new(),
+            named: [Vec::new(), Vec::new()],
             name: String::new(),
             occurred: 0,
             array_names: FxHashMap::default(),

@@ -1,12 +1,15 @@
 //! The JVM as a `Host` of the runtime: the static fields of the probes, the model of monitors, and threads.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use jvmti_bindings::sys::jni::jobject;
+use untorn_bytecode::{ClassFile, Tag};
 use untorn_runtime::{Host, Moment, WaitDescription};
 use untorn_schedule::{Blocker, LockKey, Locks, ThreadId};
 
+use crate::identities::{Counter, EARLY, FIRST};
 use crate::jni::Jni;
 use crate::jvmti::Jvmti;
 use crate::locks::LockWords;
@@ -41,11 +44,67 @@ pub(crate) struct JvmHost {
     /// Set before the program begins; without it nothing is controlled.
     pub(crate) probe: OnceLock<Probe>,
     pub(crate) locks: LockWords,
+    /// Found when the program begins, if it can be found.
+    pub(crate) identities: OnceLock<Option<Counter>>,
+    /// The last identity that was given to a text in the code of a class.
+    pub(crate) early: AtomicU32,
 }
 
 impl JvmHost {
-    /// Waits until the JVM has finished with a thread that has run all of its code. That takes some microseconds,
-    /// unless another thread holds the monitor of its object, which the JVM needs for it.
+    /// The counter of the JVM from which objects get their identities.
+    pub(crate) fn identities(&self, jni: Jni) -> Option<Counter> {
+        let next = || {
+            let object = jni.new_object().unwrap_or(std::ptr::null_mut());
+            let identity = self.jvmti.identity(object);
+            jni.drop_local_ref(object);
+            identity
+        };
+        *self.identities.get_or_init(|| Counter::find(next))
+    }
+
+    /// The program begins: objects get their identities from a fixed number on.
+    pub(crate) fn begin_counting(&self, jni: Jni) {
+        if let Some(counter) = self.identities(jni) {
+            counter.set(FIRST);
+        }
+    }
+
+    /// In a JVM that makes many runs: gives an identity to every object that there is, none of them one that a run may
+    /// give again. False if that cannot be done.
+    pub(crate) fn name_everything(&self, jni: Jni) -> bool {
+        if self.identities(jni).is_none() {
+            return false;
+        }
+        let Ok(objects) = self.jvmti.instances(std::ptr::null_mut()) else { return false };
+        for object in objects {
+            self.jvmti.identity(object);
+            jni.drop_local_ref(object);
+        }
+        true
+    }
+
+    /// In a JVM that makes many runs: texts that stand in the code of classes live as long as any class that has them, so
+    /// they must not have identities that the next run gives again. They get one of those from before the runs.
+    pub(crate) fn name_literals(&self, jni: Jni, class: &ClassFile<'_>) {
+        let Some(counter) = self.identities.get().copied().flatten() else { return };
+        let now = counter.get();
+        counter.set(self.early.load(Ordering::Relaxed).max(EARLY));
+        let pool = class.pool();
+        for index in (1..pool.count()).filter(|&index| pool.tag(index) == Some(Tag::String)) {
+            let text = pool.string(index).ok().and_then(|text| jni.interned(&text));
+            if let Some(text) = text {
+                self.jvmti.identity(text);
+                // Never dropped: the text stays what it is.
+                jni.global_ref(text);
+                jni.drop_local_ref(text);
+            }
+        }
+        self.early.store(counter.get(), Ordering::Relaxed);
+        counter.set(now);
+    }
+
+    /// Waits until the JVM has finished with a thread that has run all of its code: some microseconds, unless
+    /// somebody holds the monitor of its object, which the JVM needs for it.
     pub(crate) fn await_termination(&self, jni: Jni, thread: jobject) {
         const PATIENCE: Duration = Duration::from_millis(500);
         let begin = Instant::now();
@@ -59,13 +118,13 @@ impl JvmHost {
     }
 }
 
-impl Locks for JvmHost {
+impl Locks for &'static JvmHost {
     fn owner(&self, lock: LockKey) -> Option<ThreadId> {
         self.locks.owner(lock)
     }
 }
 
-impl Host for JvmHost {
+impl Host for &'static JvmHost {
     type Env = Jni;
     type Thread = JavaThread;
     type State = ProbeState;

@@ -6,6 +6,7 @@
 mod access;
 pub(crate) use access::value_kind;
 mod archives;
+mod cache;
 mod calls;
 mod lambdas;
 mod library;
@@ -22,6 +23,7 @@ use untorn_bytecode::{
     ClassEditor, ClassError, ClassFile, Code, Instr, Method, PoolFull, SkipReason, Snippet, op,
 };
 
+use self::cache::Cache;
 use crate::classes::Classes;
 use crate::plans::PlanSites;
 use crate::scope::{Depth, Scope};
@@ -43,6 +45,8 @@ pub struct Rewriter {
     pub classes: RwLock<Classes>,
     pub plan: PlanSites,
     pub tally: Mutex<Tally>,
+    /// In a JVM that makes many runs.
+    cache: Cache,
 }
 
 /// Statistics of what was rewritten and what was not.
@@ -105,6 +109,7 @@ impl Rewriter {
             classes: RwLock::default(),
             plan,
             tally: Mutex::default(),
+            cache: Cache::default(),
         }
     }
 
@@ -397,6 +402,8 @@ impl<'a> MethodPass<'_, '_, 'a> {
         });
         drop(sites);
         let code = Snippet::new();
-        if named { self.call_probe(code, site, "planned", "(I)V") } else { Ok(code) }
+        // A place that only the next run may name has a probe that looks whether it is named.
+        let probe = if rewriter.plan.bits().is_some() { "asked" } else { "planned" };
+        if named { self.call_probe(code, site, probe, "(I)V") } else { Ok(code) }
     }
 }

@@ -216,6 +216,66 @@ impl Jni {
         unsafe { (self.table().SetStaticObjectField)(self.0, class, field, value) }
     }
 
+    pub(crate) fn set_boolean(self, class: jclass, field: jfieldID, value: bool) {
+        // SAFETY: the field is static in that class and a boolean.
+        unsafe { (self.table().SetStaticBooleanField)(self.0, class, field, java_bool(value)) }
+    }
+
+    /// Calls a static method with two objects; an exception stays pending.
+    pub(crate) fn call_static_object(
+        self,
+        class: jclass,
+        method: jmethodID,
+        arguments: [jobject; 2],
+    ) -> jobject {
+        let arguments = arguments.map(|l| jvalue { l });
+        // SAFETY: the method is static in that class, takes two objects and returns one.
+        unsafe { (self.table().CallStaticObjectMethodA)(self.0, class, method, arguments.as_ptr()) }
+    }
+
+    /// Calls a static method with one object; an exception stays pending.
+    pub(crate) fn call_static_void_with(self, class: jclass, method: jmethodID, argument: jobject) {
+        let arguments = [jvalue { l: argument }];
+        // SAFETY: the method is static in that class, takes an object and returns nothing.
+        unsafe { (self.table().CallStaticVoidMethodA)(self.0, class, method, arguments.as_ptr()) }
+    }
+
+    /// A static method of a class, which is initialised by this; an exception stays pending.
+    pub(crate) fn static_method_or_exception(
+        self,
+        class: jclass,
+        name: &CStr,
+        kind: &CStr,
+    ) -> Option<jmethodID> {
+        // SAFETY: see the module.
+        let id = unsafe {
+            (self.table().GetStaticMethodID)(self.0, class, name.as_ptr(), kind.as_ptr())
+        };
+        (!id.is_null()).then_some(id)
+    }
+
+    /// The one `String` of that content that stands for it in the code of classes.
+    pub(crate) fn interned(self, text: &str) -> Option<jobject> {
+        let text = self.new_text(text)?;
+        let class = self.class_of(text);
+        let intern = self.method(class, c"intern", c"()Ljava/lang/String;")?;
+        let none: [jvalue; 0] = [];
+        // SAFETY: the method is of the object's class, takes no arguments and returns an object.
+        let one = unsafe { (self.table().CallObjectMethodA)(self.0, text, intern, none.as_ptr()) };
+        self.drop_local_ref(text);
+        self.drop_local_ref(class);
+        self.checked(one)
+    }
+
+    /// A new `java.lang.Object`.
+    pub(crate) fn new_object(self) -> Option<jobject> {
+        let class = self.find_class(c"java/lang/Object")?;
+        // SAFETY: see the module; the class has a constructor that does nothing.
+        let object = unsafe { (self.table().AllocObject)(self.0, class) };
+        self.drop_local_ref(class);
+        self.checked(object)
+    }
+
     pub(crate) fn set_member(self, object: jobject, field: jfieldID, value: jobject) {
         // SAFETY: the field is a reference of that object, and `value` null or of its type.
         unsafe { (self.table().SetObjectField)(self.0, object, field, value) }

@@ -7,10 +7,12 @@
 //! file together with the schedule.
 
 mod agent;
+mod ask_bits;
 mod blocking;
 mod classes;
 mod convert;
 mod host;
+mod identities;
 mod instrument;
 mod jni;
 mod jvm_selection;
@@ -19,7 +21,9 @@ mod locks;
 mod natives;
 mod plans;
 mod probe;
+mod run;
 mod scope;
+mod server;
 mod sites;
 mod summary;
 mod threads;

@@ -51,6 +51,13 @@ impl LockWords {
         self.word(lock).map_or(0, |word| unsafe { word.read_volatile() })
     }
 
+    /// Another run begins in this JVM: no monitor is held, whatever threads of earlier runs hold for ever.
+    pub(crate) fn clear(&self) {
+        let start = std::ptr::with_exposed_provenance_mut(self.base);
+        // SAFETY: the whole mapping, which is private and anonymous: its pages are given back and read as zero.
+        unsafe { libc::madvise(start, self.numbers * 8, libc::MADV_DONTNEED) };
+    }
+
     /// How deep the thread holds the monitor; 0 if it does not.
     pub(crate) fn depth(&self, lock: u32, thread: ThreadId) -> u32 {
         let word = self.get(lock);
@@ -94,5 +101,8 @@ mod tests {
         assert_eq!((words.depth(5, a), words.depth(5, b)), (0, 3));
         words.free(5);
         assert_eq!(words.owner(LockKey(5)), None);
+        words.hold(1 << 20, a, 1);
+        words.clear();
+        assert_eq!(words.owner(LockKey(1 << 20)), None);
     }
 }

@@ -237,7 +237,7 @@ unsafe extern "system" fn start(env: *mut JNIEnv, thread: jobject) {
     if let Some(child) = child
         && jni.has_exception()
     {
-        guarded(|| agent.control.did_not_start(child));
+        guarded(|| agent.control().did_not_start(child));
     }
 }
 

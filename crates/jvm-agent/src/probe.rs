@@ -20,6 +20,8 @@ pub(crate) struct Probe {
     silent: jfieldID,
     depth: jfieldID,
     away: jfieldID,
+    asking: jfieldID,
+    asks: jfieldID,
 }
 
 // SAFETY: a global reference and field ids may be used from every thread.
@@ -55,6 +57,8 @@ impl Probe {
             silent: jni.static_field(class, c"silent", thread)?,
             depth: jni.static_field(class, c"depth", c"I")?,
             away: jni.static_field(class, c"away", c"I")?,
+            asking: jni.static_field(class, c"asking", c"I")?,
+            asks: jni.static_field(class, c"asks", c"J")?,
         })
     }
 
@@ -72,6 +76,12 @@ impl Probe {
 
     pub(crate) fn set_locks(&self, jni: Jni, address: usize) {
         jni.set_long(self.class, self.locks, address as i64);
+    }
+
+    /// Where threads ask: nowhere (0), where a bit says so (1), or everywhere (2).
+    pub(crate) fn set_asking(&self, jni: Jni, asking: i32, bits: usize) {
+        jni.set_long(self.class, self.asks, bits as i64);
+        jni.set_int(self.class, self.asking, asking);
     }
 
     pub(crate) fn set_spin(&self, jni: Jni, branches: i32) {

@@ -215,6 +215,12 @@ impl Sites {
         self.sites.get((site.0 as usize).checked_sub(1)?)
     }
 
+    /// A place and the method that it is in.
+    pub fn find(&self, site: CodeSite) -> Option<(&MethodInfo, &SiteInfo)> {
+        let info = self.get(site)?;
+        Some((self.method(info.method)?, info))
+    }
+
     pub fn method(&self, method: MethodId) -> Option<&MethodInfo> {
         self.methods.get(method.0 as usize)
     }

@@ -10,8 +10,9 @@ use untorn_jvm_protocol::config::Config;
 use untorn_runtime::Watchdog;
 use untorn_runtime_protocol::Owner;
 
-use crate::agent::{Agent, end_process, guarded};
+use crate::agent::{Agent, guarded};
 use crate::jni::Jni;
+use crate::run::end_process;
 use crate::weak_refs;
 
 /// Whether the JVM collects garbage: every thread stands still then, and the watchdog must not act.
@@ -36,25 +37,25 @@ pub(crate) fn start(agent: &'static Agent) {
 }
 
 fn watch(agent: &'static Agent) {
-    let mut watchdog = Watchdog::new(Duration::from_millis(agent.config.patience_ms));
+    let mut watchdog = Watchdog::new(Duration::from_millis(agent.run().config.patience_ms));
     let mut looked = Instant::now();
     loop {
         std::thread::sleep(Watchdog::TICK);
         if looked.elapsed() >= OWNER_CHECK {
-            if is_abandoned(&agent.config) {
+            if is_abandoned(&agent.run().config) {
                 end_process(KILLED);
             }
             looked = Instant::now();
         }
-        if agent.control.is_on() && weak_refs::is_due() {
+        if agent.control().is_on() && weak_refs::is_due() {
             attached(agent, |jni| {
                 weak_refs::release_referents_and_collect(jni, agent.host().jvmti);
             });
             let many = "the collector ran very often: weak references are cleared, and the run may not replay";
-            agent.control.recorder().note(many.to_owned());
+            agent.control().recorder().note(many.to_owned());
         }
-        if let Some(blocked) = watchdog.check(&agent.control, COLLECTING.load(Ordering::Acquire)) {
-            attached(agent, |jni| agent.control.steal(jni, blocked));
+        if let Some(blocked) = watchdog.check(agent.control(), COLLECTING.load(Ordering::Acquire)) {
+            attached(agent, |jni| agent.control().steal(jni, blocked));
         }
     }
 }

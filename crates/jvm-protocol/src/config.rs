@@ -38,6 +38,9 @@ pub struct Config {
     /// What `JAVA_TOOL_OPTIONS` is to be for JVMs that the program starts, if they are to be seen.
     #[serde(default)]
     pub tool_options: Option<String>,
+    /// The socket at which the agent asks for runs, if the JVM makes many of them; see [`crate::server`].
+    #[serde(default)]
+    pub server: Option<PathBuf>,
 }
 
 /// Which classes are rewritten and how; patterns are class names with `*`, as in `com.acme.*`.

@@ -9,6 +9,7 @@ pub mod config;
 pub mod java_home;
 pub mod jvm_options;
 pub mod jvm_selection;
+pub mod server;
 
 /// The class that runs a JUnit test; every JVM with the agent has it.
 pub const JUNIT_MAIN: &str = "java.lang.UntornJUnit";

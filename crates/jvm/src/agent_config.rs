@@ -59,6 +59,7 @@ impl Common {
             pin: self.pin,
             owner: Owner::this_process(),
             tool_options: None,
+            server: None,
         }
     }
 }

@@ -94,6 +94,10 @@ impl Launch {
         }
     }
 
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     pub fn progress_file(&self) -> PathBuf {
         self.folder.path().join("progress.json")
     }

@@ -12,6 +12,9 @@ mod launch;
 mod noise;
 mod program;
 mod runner;
+pub mod same_run;
+mod server;
+mod warm;
 mod which_jvm;
 
 pub use class_path::class_path;

@@ -20,6 +20,7 @@ use untorn_trace::{RecordingSummary, RunMeta};
 use crate::agent_config::{Common, ReplayFiles};
 use crate::launch::{Launch, LaunchError, Start};
 use crate::program::is_junit;
+use crate::warm::{self, WarmRun, WarmRuns};
 use crate::{noise, which_jvm};
 
 /// A run whose output is kept may take this long, if nobody says how long.
@@ -41,12 +42,15 @@ pub struct JvmRunner {
 
 impl JvmRunner {
     pub fn new(program: &Program, options: RunOptions) -> Result<Self, FrontEndError> {
-        let RunOptions { output, jobs, time_limit, watchdog, pin, watch } = options;
+        let RunOptions { output, jobs, time_limit, watchdog, pin, watch, warm } = options;
         let common = Common::new(program, watchdog, pin)?;
         let worker = |number| Worker::new(common.clone(), output.clone(), number, time_limit);
         let workers: Result<Vec<Worker>, FrontEndError> = (1..=jobs.max(1)).map(worker).collect();
         let mut workers = workers?;
         workers[0].watch_by(watch);
+        if warm {
+            workers.iter_mut().for_each(|worker| worker.warm = WarmRuns::new());
+        }
         Ok(Self { workers })
     }
 }
@@ -54,6 +58,15 @@ impl JvmRunner {
 impl FrontEnd for JvmRunner {
     fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
         self.workers[0].run(spec, trace)
+    }
+
+    fn run_fresh(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
+        self.workers[0].run_fresh(spec, trace)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let why = self.workers.iter().find_map(|worker| worker.warm.why_not());
+        why.map(|why| format!("every run has a JVM of its own: {why}")).into_iter().collect()
     }
 
     fn run_all(&mut self, calls: &[(RunSpec, PathBuf)]) -> Vec<Result<RunResult, FrontEndError>> {
@@ -99,6 +112,8 @@ pub struct Worker {
     time_limit: Option<Duration>,
     streams: Streams,
     watch: Option<Watch>,
+    /// The JVM that makes many runs.
+    warm: WarmRuns,
 }
 
 impl Worker {
@@ -119,7 +134,8 @@ impl Worker {
                 (Streams::Kept(files), Some(time_limit.unwrap_or(LONGEST)))
             }
         };
-        let worker = Self { launch, common, time_limit, streams, watch: None };
+        let worker =
+            Self { launch, common, time_limit, streams, watch: None, warm: WarmRuns::off() };
         // A command that cannot be started is told at once, and as what it is.
         let config = worker.common.config(&RunSpec::default(), Path::new(""), &worker.launch);
         worker.launch.command(&worker.start(&config, &[]), |_| ())?;
@@ -136,10 +152,64 @@ impl Worker {
     }
 
     fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
+        let config = self.common.config(spec, trace, &self.launch);
+        if let Some(ran) = self.run_warm(&config) {
+            self.keep_plan(spec, trace);
+            return ran;
+        }
+        let ran = self.run_fresh(spec, trace)?;
+        self.try_warm(&config, &ran);
+        Ok(ran)
+    }
+
+    /// Makes the run in a JVM that has made others before. `None` if it takes a fresh one.
+    fn run_warm(&mut self, config: &Config) -> Option<Result<RunResult, FrontEndError>> {
+        let mut warm = std::mem::replace(&mut self.warm, WarmRuns::off());
+        let ran = self.warm_program(config).and_then(|program| warm.run(&program));
+        self.warm = warm;
+        let WarmRun { exit, progress } = ran?;
+        let Streams::Kept(files) = &self.streams else { return None };
+        let start = self.start(config, &[]);
+        let ran = self.kept_result(exit, &start, Some(progress), files);
+        Some(ran.map(|ran| RunResult { warm: true, ..ran }))
+    }
+
+    /// The first run was made in a fresh JVM: does one that is used again make the same?
+    fn try_warm(&mut self, config: &Config, ran: &RunResult) {
+        if !self.warm.is_untried() {
+            return;
+        }
+        let mut warm = std::mem::replace(&mut self.warm, WarmRuns::off());
+        if let Some(program) = self.warm_program(config) {
+            let aside = config.trace.with_extension("again.utr");
+            warm.try_out(&program, ran.exit, [&ran.stdout, &ran.stderr], &aside);
+            // It was of use for the comparison only.
+            let _ = std::fs::remove_file(aside);
+            self.warm = warm;
+        }
+    }
+
+    /// Only a program whose output is kept aside can be run so.
+    fn warm_program<'a>(&'a self, config: &'a Config) -> Option<warm::Program<'a>> {
+        let Streams::Kept(output) = &self.streams else { return None };
+        Some(warm::Program {
+            launch: &self.launch,
+            start: self.start(config, &[]),
+            surroundings: &self.common.surroundings,
+            output,
+            patience: self.time_limit.unwrap_or(LONGEST),
+        })
+    }
+
+    fn keep_plan(&self, spec: &RunSpec, trace: &Path) {
         if let (Some(plan), Streams::Kept(_)) = (spec.control.as_plan(), &self.streams) {
             // For who wants to see what was tried; the run does not depend on it.
             let _ = std::fs::write(trace.with_file_name("plan.txt"), plan.to_string());
         }
+    }
+
+    fn run_fresh(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
+        self.keep_plan(spec, trace);
         let config = self.common.config(spec, trace, &self.launch);
         self.run_by(&config, &[])
     }
@@ -177,7 +247,7 @@ impl Worker {
         let start = self.start(config, extra);
         match &self.streams {
             Streams::Shared => self.shared_result(ended, &start, &config.trace),
-            Streams::Kept(files) => self.kept_result(ended, &start, &config.trace, files),
+            Streams::Kept(files) => self.kept_result(ended, &start, self.launch.progress(), files),
         }
     }
 
@@ -259,9 +329,10 @@ impl Worker {
         &self,
         ended: ExitKind,
         start: &Start<'_>,
-        trace: &Path,
+        said: Option<Progress>,
         files: &[PathBuf; 2],
     ) -> Result<RunResult, FrontEndError> {
+        let trace = &start.config.trace;
         let [mut stdout, stderr] = [kept(&files[0]), kept(&files[1])];
         if start.is_indirect_launch() {
             stdout = noise::without(&stdout);
@@ -276,7 +347,7 @@ impl Worker {
             })?;
         }
         let first_lines = || output.lines().take(8).map(str::to_owned);
-        let Some(Progress { deadlock, fault, notes, .. }) = self.launch.progress() else {
+        let Some(Progress { deadlock, fault, notes, .. }) = said else {
             return Err(no_agent(first_lines()));
         };
         let said = RecordedTrace::read(trace)

@@ -83,7 +83,23 @@ pub struct Buffer {
 // SAFETY: the memory belongs to the buffer alone, and lives for ever.
 unsafe impl Send for Buffer {}
 
+/// Empty buffers of a run that is over.
+#[derive(Debug, Default)]
+pub struct SpareBuffers(Vec<Buffer>);
+
+/// Where a thread of an earlier run may write without harm.
+static SINK: Lock<Option<usize>> = Lock::new(None);
+
 impl Buffer {
+    /// A buffer that nobody reads. All of them share their memory.
+    pub(crate) fn sink() -> Self {
+        let address = *SINK.lock().get_or_insert_with(|| Self::new().start());
+        let memory = std::ptr::with_exposed_provenance_mut::<Record>(address);
+        // Never null: it is the address of a buffer.
+        let memory = NonNull::new(memory).unwrap_or(NonNull::dangling());
+        Self { memory, filled: 0, runs: Vec::new(), turns: Vec::new() }
+    }
+
     fn new() -> Self {
         let memory = Box::leak(vec![Record::default(); CAPACITY + SLACK].into_boxed_slice());
         let memory = NonNull::from(memory).cast();
@@ -148,6 +164,23 @@ impl Default for Buffers {
 }
 
 impl Buffers {
+    /// Begins with the buffers of an earlier run.
+    pub(crate) fn with(spare: SpareBuffers) -> Self {
+        let buffers = Self::default();
+        {
+            let mut state = buffers.state.lock();
+            state.made = spare.0.len();
+            state.free = spare.0;
+        }
+        buffers
+    }
+
+    /// All buffers that nobody uses any more, and `last`.
+    pub(crate) fn retire(&self, last: Buffer) -> SpareBuffers {
+        self.give_back(last);
+        SpareBuffers(std::mem::take(&mut self.state.lock().free))
+    }
+
     /// An empty buffer; waits until there is one.
     pub fn empty(&self) -> Buffer {
         let mut state = self.state.lock();

@@ -14,7 +14,7 @@ mod threads;
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use untorn_schedule::{Decision, Reason, Scheduler, ThreadId, Wake};
@@ -39,9 +39,13 @@ const GRACE: u64 = 64;
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 thread_local! {
-    /// The number of the current thread, if it is controlled.
-    static ME: Cell<Option<ThreadId>> = const { Cell::new(None) };
+    /// The number of the current thread, if it is controlled, and by which [`Control`].
+    static ME: Cell<Option<(u32, ThreadId)>> = const { Cell::new(None) };
 }
+
+/// How many [`Control`]s there were in this process. A thread that an earlier run left behind is not controlled by the
+/// next one.
+static CONTROLS: AtomicU32 = AtomicU32::new(0);
 
 /// How a thread continues after it gave up the token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,6 +69,20 @@ pub struct Settings {
     pub processor: Option<usize>,
     /// Ends the process because of a deadlock. If it returns, all threads run uncontrolled.
     pub exit: fn(i32),
+    /// The process goes on with another run after this one. So nobody is let go at the end of this run: threads that
+    /// wait for the token wait for ever.
+    pub stays: bool,
+}
+
+/// The threads that a run has left behind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Leftovers {
+    /// They wait for a token that will never come, and do no harm.
+    pub waiting: usize,
+    /// They run, or are blocked outside, and may do anything.
+    pub away: usize,
+    /// Threads that the run started and that nobody controls.
+    pub uncontrolled: usize,
 }
 
 /// Controls the threads of a program. The documentation of a method states if other threads may run inside of it.
@@ -76,18 +94,10 @@ pub struct Control<H: Host> {
     thread_names: Arc<ThreadNames>,
     recorder: Arc<Recorder>,
     settings: Settings,
+    /// Tells its threads from those of an earlier run in the same process.
+    number: u32,
     /// The program runs under control.
     on: AtomicBool,
-}
-
-/// The number of the current thread, if it is controlled.
-pub fn current_thread() -> Option<ThreadId> {
-    // The slot does not exist while the thread is torn down; it is not controlled any more then.
-    ME.try_with(Cell::get).unwrap_or(None)
-}
-
-fn set_current_thread(thread: Option<ThreadId>) {
-    let _ = ME.try_with(|me| me.set(thread));
 }
 
 impl<H: Host> Control<H> {
@@ -105,8 +115,20 @@ impl<H: Host> Control<H> {
             thread_names,
             recorder,
             settings,
+            number: CONTROLS.fetch_add(1, Ordering::Relaxed),
             on: AtomicBool::new(false),
         }
+    }
+
+    /// The number of the current thread, if it is controlled.
+    pub fn current_thread(&self) -> Option<ThreadId> {
+        // The slot is gone while the thread is torn down; it is not controlled any more then.
+        let (number, me) = ME.try_with(Cell::get).unwrap_or(None)?;
+        (number == self.number).then_some(me)
+    }
+
+    fn set_current_thread(&self, thread: Option<ThreadId>) {
+        let _ = ME.try_with(|me| me.set(thread.map(|thread| (self.number, thread))));
     }
 
     pub fn host(&self) -> &H {
@@ -127,13 +149,13 @@ impl<H: Host> Control<H> {
 
     /// The current thread, if it is controlled and has the token.
     pub fn holder(&self) -> Option<ThreadId> {
-        let me = current_thread().filter(|_| self.is_on())?;
+        let me = self.current_thread().filter(|_| self.is_on())?;
         (self.core().scheduler.current() == Some(me)).then_some(me)
     }
 
     /// The same, but a thread that lost the token outside gets it back first.
     pub fn present(&self, env: H::Env) -> Option<ThreadId> {
-        self.holder().or_else(|| self.come_back(env).then(current_thread).flatten())
+        self.holder().or_else(|| self.come_back(env).then(|| self.current_thread()).flatten())
     }
 
     /// Reports to the scheduler how many events the thread has recorded since the last report.
@@ -186,7 +208,7 @@ impl<H: Host> Control<H> {
 
     /// The position has reached the limit. Others may run before this returns.
     pub fn limit_reached(&self, env: H::Env) {
-        let Some(me) = current_thread() else { return };
+        let Some(me) = self.current_thread() else { return };
         let mut core = self.core();
         if core.over {
             // Compiled code of a loop may have cached that it is recorded.
@@ -339,7 +361,7 @@ impl<H: Host> Control<H> {
     /// The program has branched many times without an event, as a spin loop does. Other threads may run before this
     /// returns.
     pub fn spinning(&self, env: H::Env) {
-        let Some(me) = current_thread() else { return };
+        let Some(me) = self.current_thread() else { return };
         let mut core = self.core();
         if core.over
             || core.scheduler.current() != Some(me)

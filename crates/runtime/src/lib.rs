@@ -39,10 +39,10 @@ mod token;
 mod watchdog;
 
 pub use allocator::Allocator;
-pub use buffers::Record;
+pub use buffers::{Record, SpareBuffers};
 pub use control::{
-    AwaitedDescriptor, Control, Holder, Resumption, Settings, Signal, ThreadNames,
-    current_processor, current_thread,
+    AwaitedDescriptor, Control, Holder, Leftovers, Resumption, Settings, Signal, ThreadNames,
+    current_processor,
 };
 pub use host::{Host, Moment, WaitDescription};
 pub use input::{Answer, Input};

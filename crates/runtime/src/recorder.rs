@@ -14,7 +14,7 @@ use untorn_trace::source::{Sink, TraceError};
 use untorn_trace::tables::Tables;
 use untorn_trace::{Followed, RecordingSummary};
 
-use crate::buffers::{Buffer, Buffers, Record};
+use crate::buffers::{Buffer, Buffers, Record, SpareBuffers};
 use crate::control::Interventions;
 use crate::input::Input;
 use crate::sync::{Condition, Lock};
@@ -91,8 +91,13 @@ struct Report {
 impl Recorder {
     /// The answers of standard input are stored in the trace.
     pub fn new(input: Arc<Input>) -> Self {
+        Self::with(input, SpareBuffers::default())
+    }
+
+    /// The same with the memory of an earlier run.
+    pub fn with(input: Arc<Input>, spare: SpareBuffers) -> Self {
         Self {
-            buffers: Buffers::default(),
+            buffers: Buffers::with(spare),
             input,
             events: AtomicU64::new(0),
             report: Lock::default(),
@@ -162,6 +167,14 @@ impl Recorder {
             self.report.lock().ending = Some(ending);
         }
         self.buffers.close();
+        let mut report = self.report.lock();
+        while !report.ended {
+            report = self.changed.wait(report);
+        }
+    }
+
+    /// Waits until the trace is written, whoever ends the run.
+    pub fn await_end(&self) {
         let mut report = self.report.lock();
         while !report.ended {
             report = self.changed.wait(report);

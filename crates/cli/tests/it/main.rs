@@ -1,7 +1,7 @@
 //! The tool as its users call it, in one binary. `cargo test -p untorn --test it cli::` runs one module.
 //!
 //! * No JVM: `cli`, `examples`, `predict`, `report`. With class files: `compose`.
-//! * With a JVM: `check…`, `compare`, `doctor`, and those of the JVM front end alone: `record_…`, `replay`, `indirect_launch`,
+//! * With a JVM: `check…`, `compare`, `doctor`, and those of the JVM front end alone: `record_…`, `replay`, `indirect_launch`, `warm`,
 //!   `terminated`.
 //! * With what `./dev setup` fetches: `jdks`, `junit`, `targets`.
 
@@ -35,3 +35,4 @@ mod report;
 mod support;
 mod targets;
 mod terminated;
+mod warm;

@@ -49,7 +49,7 @@ pub unsafe extern "system" fn Java_java_lang_UntornProbe_init(env: *mut JNIEnv, 
     let Some(agent) = agent() else { return };
     guarded(|| {
         if !jni.register_natives(class, &methods) {
-            agent.control.recorder().fault("the JVM refused the native methods of the probes");
+            agent.control().recorder().fault("the JVM refused the native methods of the probes");
         }
         agent.originals.replace_wait(jni);
     });
@@ -63,20 +63,20 @@ unsafe extern "system" fn begin(env: *mut JNIEnv, _: jclass) {
 }
 
 unsafe extern "system" fn end(env: *mut JNIEnv, _: jclass) {
-    callback(env, |agent, jni| agent.control.finish(jni));
+    callback(env, |agent, jni| agent.control().finish(jni));
 }
 
 unsafe extern "system" fn turn(env: *mut JNIEnv, _: jclass) {
-    callback(env, |agent, jni| agent.control.limit_reached(jni));
+    callback(env, |agent, jni| agent.control().limit_reached(jni));
 }
 
 unsafe extern "system" fn spinning(env: *mut JNIEnv, _: jclass) {
-    callback(env, |agent, jni| agent.control.spinning(jni));
+    callback(env, |agent, jni| agent.control().spinning(jni));
 }
 
 unsafe extern "system" fn come_back(env: *mut JNIEnv, _: jclass) -> jboolean {
     let mut back = false;
-    callback(env, |agent, jni| back = agent.control.come_back(jni));
+    callback(env, |agent, jni| back = agent.control().come_back(jni));
     java_bool(back)
 }
 
@@ -125,7 +125,10 @@ unsafe extern "system" fn rewrite_lambda(env: *mut JNIEnv, _: jclass, class: job
     let mut rewritten = std::ptr::null_mut();
     callback(env, |agent, jni| {
         let Some(bytes) = jni.bytes(class) else { return };
-        let class = agent.rewriter.rewrite_lambda(&bytes);
+        let class = match agent.server {
+            Some(_) => agent.rewriter.rewrite_lambda_again(&bytes),
+            None => agent.rewriter.rewrite_lambda(&bytes),
+        };
         rewritten = class.and_then(|class| jni.byte_array(&class)).unwrap_or(rewritten);
     });
     rewritten
@@ -170,7 +173,7 @@ unsafe extern "system" fn at_site(env: *mut JNIEnv, _: jclass, site: jint) {
 unsafe extern "system" fn virtual_nanos(env: *mut JNIEnv, _: jclass) -> jlong {
     let mut nanos = 0;
     callback(env, |agent, jni| {
-        nanos = agent.control.clock(jni).map_or(0, |now| now.0 - START_MILLIS * 1_000_000);
+        nanos = agent.control().clock(jni).map_or(0, |now| now.0 - START_MILLIS * 1_000_000);
     });
     nanos.cast_signed()
 }
@@ -178,7 +181,7 @@ unsafe extern "system" fn virtual_nanos(env: *mut JNIEnv, _: jclass) -> jlong {
 unsafe extern "system" fn virtual_millis(env: *mut JNIEnv, _: jclass) -> jlong {
     let mut millis = START_MILLIS;
     callback(env, |agent, jni| {
-        millis = agent.control.clock(jni).map_or(millis, |now| now.0 / 1_000_000);
+        millis = agent.control().clock(jni).map_or(millis, |now| now.0 / 1_000_000);
     });
     millis.cast_signed()
 }

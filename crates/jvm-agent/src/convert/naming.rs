@@ -1,5 +1,6 @@
 //! Numbers and names of objects, and the names of the variables and locks that belong to them.
 
+use crate::identities::FIRST;
 use std::fmt::Write as _;
 
 use untorn_runtime::buffers::Record;
@@ -79,12 +80,13 @@ impl Converter {
     /// Whether an object already has a name; marks it as named.
     #[inline]
     pub(super) fn is_named(&mut self, identity: u32) -> bool {
-        let (place, bit) = (identity as usize / 64, 1 << (identity % 64));
-        if place >= self.named.len() {
-            self.named.resize((place + 1).next_power_of_two(), 0);
+        let (table, index) = place_of_identity(identity);
+        let (named, place, bit) = (&mut self.named[table], index / 64, 1 << (index % 64));
+        if place >= named.len() {
+            named.resize((place + 1).next_power_of_two(), 0);
         }
-        let was = self.named[place] & bit != 0;
-        self.named[place] |= bit;
+        let was = named[place] & bit != 0;
+        named[place] |= bit;
         was
     }
 
@@ -94,7 +96,8 @@ impl Converter {
         if identity == 0 {
             return 0;
         }
-        match self.numbers.get(identity as usize) {
+        let (table, index) = place_of_identity(identity);
+        match self.numbers[table].get(index) {
             Some(&number) if number != 0 => number,
             _ => self.new_number(identity),
         }
@@ -102,12 +105,13 @@ impl Converter {
 
     #[cold]
     pub(super) fn new_number(&mut self, identity: u32) -> u32 {
-        let index = identity as usize;
-        if index >= self.numbers.len() {
-            self.numbers.resize((index + 1).next_power_of_two(), 0);
+        let (table, index) = place_of_identity(identity);
+        let numbers = &mut self.numbers[table];
+        if index >= numbers.len() {
+            numbers.resize((index + 1).next_power_of_two(), 0);
         }
         self.occurred += 1;
-        self.numbers[index] = self.occurred;
+        numbers[index] = self.occurred;
         self.occurred
     }
 
@@ -137,5 +141,14 @@ impl Converter {
             .get(meaning.site)
             .map(|site| (site.class.to_owned(), meaning.holds_array))?;
         Some((self.short_name(&class.replace('.', "/")), is_static))
+    }
+}
+
+/// Two tables, for objects from before the program began and for those of the program: the numbers of each are small.
+#[inline]
+fn place_of_identity(identity: u32) -> (usize, usize) {
+    match identity.checked_sub(FIRST) {
+        Some(index) => (1, index as usize),
+        None => (0, identity as usize),
     }
 }

@@ -5,6 +5,13 @@ use untorn_bytecode::{Instr, Snippet, op};
 use super::{MethodPass, RewriteError};
 use crate::sites::SiteKind;
 
+/// Classes of the JDK that take the time when they are initialised, as a seed.
+const SEEDED: &[&str] = &[
+    "java/util/SplittableRandom",
+    "java/util/concurrent/ThreadLocalRandom",
+    "jdk/internal/util/random/RandomSupport",
+];
+
 impl<'a> MethodPass<'_, '_, 'a> {
     pub(super) fn call(&mut self, instr: &Instr<'a>) -> Result<(), RewriteError> {
         let Some(index) = instr.pool_index() else { return Ok(()) };
@@ -30,6 +37,15 @@ impl<'a> MethodPass<'_, '_, 'a> {
             // The iteration order of immutable sets and maps depends on the time at which the JVM was started.
             (op::INVOKESTATIC, "nanoTime", "()J")
                 if self.class.class.name() == "java/util/ImmutableCollections" =>
+            {
+                let probe = self.probe("salt", "()J")?;
+                self.replace(instr.pc, Snippet::new().invokestatic(probe));
+                Ok(())
+            }
+            // The same for the seeds that the JDK draws when one of its classes is initialised: which run of a JVM
+            // does so makes no difference then.
+            (op::INVOKESTATIC, "nanoTime" | "currentTimeMillis", "()J")
+                if SEEDED.contains(&self.class.class.name()) =>
             {
                 let probe = self.probe("salt", "()J")?;
                 self.replace(instr.pc, Snippet::new().invokestatic(probe));

@@ -12,8 +12,10 @@ enum Special {
     /// The JVM calls it at any point, whenever it needs something: its actions are not those of the program, and a
     /// thread that is preempted there may block the others.
     Machinery,
-    /// When it returns, the program begins.
+    /// When it returns, the program begins. In a JVM that makes many runs it does not: they are made in it.
     Launcher,
+    /// The program ends by itself; its argument is the exit code.
+    Exit,
     /// When it returns, the thread has ended or its time limit has passed.
     Join,
     /// This probe goes before it.
@@ -25,6 +27,9 @@ enum Special {
     FillsRandomly,
     GivesRandom,
 }
+
+/// The class that makes many runs.
+const SERVER: &str = "java/lang/UntornServer";
 
 const SUREFIRE_MAP: &str = "org/apache/maven/surefire/api/util/internal/ImmutableMap";
 
@@ -52,7 +57,8 @@ const SPECIAL: &[(&str, &str, &str, Special)] = &[
     ("java/lang/Thread", "join", "(J)V", Special::Join),
     ("java/lang/Thread", "exit", "()V", Special::Machinery),
     // The program has ended: the JVM ends, whatever the threads are doing.
-    ("java/lang/Shutdown", "halt", "(I)V", Special::Before("programEnds")),
+    ("java/lang/Shutdown", "exit", "(I)V", Special::Exit),
+    ("java/lang/Shutdown", "halt", "(I)V", Special::Exit),
     ("java/lang/ref/Finalizer", "<clinit>", "", Special::Finaliser),
     ("java/lang/ref/Finalizer", "startFinalizerThread", "", Special::Finaliser),
     // As for the finaliser thread: the thread that enqueues references first loads the classes that cleaners need,
@@ -109,7 +115,17 @@ impl<'a> MethodPass<'_, '_, 'a> {
             Special::Machinery => return self.machinery(),
             Special::Launcher => {
                 let begins = self.probe("programBegins", "()V")?;
-                Wrap { before_return: plain(begins), ..Wrap::default() }
+                let pool = self.class.editor.pool();
+                let serve = pool.methodref(SERVER, "serve", "(ILjava/lang/String;)V")?;
+                let enter = Snippet::new().load(Kind::Int, 1).load(Kind::Reference, 2);
+                let enter = enter.invokestatic(serve);
+                Wrap { enter, before_return: plain(begins), ..Wrap::default() }
+            }
+            Special::Exit => {
+                let name = if method.name() == "halt" { "programHalts" } else { "programExits" };
+                let probe = self.probe(name, "(I)V")?;
+                let enter = Snippet::new().load(Kind::Int, 0).invokestatic(probe);
+                Wrap { enter, ..Wrap::default() }
             }
             Special::Before(name) => {
                 let probe = self.probe(name, "()V")?;

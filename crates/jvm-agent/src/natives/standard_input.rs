@@ -11,8 +11,8 @@ const STANDARD_INPUT: i32 = 0;
 
 /// The input source, if the stream is standard input and the program runs.
 pub(super) fn input(fd: Option<i32>) -> Option<&'static Input> {
-    let agent = agent().filter(|agent| fd == Some(STANDARD_INPUT) && agent.control.is_on())?;
-    Some(&agent.input)
+    let agent = agent().filter(|agent| fd == Some(STANDARD_INPUT) && agent.control().is_on())?;
+    Some(&agent.run().input)
 }
 
 /// One byte, or -1 at the end.

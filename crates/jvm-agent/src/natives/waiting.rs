@@ -214,8 +214,8 @@ fn blocks(fd: i32) -> bool {
 fn wait(env: *mut JNIEnv, find: impl FnOnce(Jni) -> Option<AwaitedDescriptor>) -> bool {
     // SAFETY: the JVM passes the environment of the current thread.
     let jni = unsafe { Jni::new(env) };
-    let Some(agent) = agent().filter(|agent| agent.control.is_on()) else { return false };
-    let wait = || find(jni).is_some_and(|awaited| agent.control.await_ready(jni, &awaited));
+    let Some(agent) = agent().filter(|agent| agent.control().is_on()) else { return false };
+    let wait = || find(jni).is_some_and(|awaited| agent.control().await_ready(jni, &awaited));
     guarded(wait).unwrap_or(false)
 }
 

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use untorn_runtime_protocol::DEADLOCK_EXIT;
 use untorn_schedule::Deadlock;
 
-use super::{Control, Core};
-use crate::buffers::Record;
+use super::{Control, Core, Leftovers};
+use crate::buffers::{Buffer, Record, SpareBuffers};
 use crate::host::Host;
 use crate::recorder::Ending;
 use crate::sync::Guard;
@@ -54,7 +54,29 @@ impl<H: Host> Control<H> {
         self.on.store(false, Ordering::Release);
         self.finish_core(env, &mut core);
         drop(core);
-        self.tokens.release_all();
+        self.release_all();
+    }
+
+    fn release_all(&self) {
+        if !self.settings.stays {
+            self.tokens.release_all();
+        }
+    }
+
+    /// After the run: who is left of it.
+    pub fn leftovers(&self) -> Leftovers {
+        let core = self.core();
+        let left = core.slots.iter().filter(|slot| !slot.ended);
+        let (away, waiting): (Vec<_>, Vec<_>) = left.partition(|slot| slot.away || slot.tid == 0);
+        let uncontrolled = (core.tally.uncontrolled + core.tally.virtual_threads) as usize;
+        Leftovers { waiting: waiting.len(), away: away.len(), uncontrolled }
+    }
+
+    /// After the run, if it left nobody who might still write: its memory, for the next run.
+    pub fn retire(&self) -> SpareBuffers {
+        let mut core = self.core();
+        let last = std::mem::replace(&mut core.buffer, Buffer::sink());
+        self.recorder.buffers.retire(last)
     }
 
     /// An internal error of the runtime: the program continues without it.
@@ -105,9 +127,11 @@ impl<H: Host> Control<H> {
         let (threads, turns) = (core.slots.len() as u32, core.scheduler.outcome().turns);
         self.recorder.write_progress(&self.settings.progress, threads, turns);
         // The trace is complete, and no thread could do anything more.
-        (self.settings.exit)(DEADLOCK_EXIT);
+        if !self.settings.stays {
+            (self.settings.exit)(DEADLOCK_EXIT);
+        }
         drop(core);
-        self.tokens.release_all();
+        self.release_all();
     }
 
     /// Reports the progress of the run to the command line. If the lock is taken at this moment, the report has no

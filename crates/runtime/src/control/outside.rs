@@ -2,7 +2,7 @@
 
 use untorn_schedule::{Blocker, LockKey, Reason, ThreadId};
 
-use super::{Control, Core, Resumption, current_thread};
+use super::{Control, Core, Resumption};
 use crate::host::Host;
 
 impl<H: Host> Control<H> {
@@ -19,7 +19,7 @@ impl<H: Host> Control<H> {
     /// An uncontrolled thread notified. Threads that wait in the scheduler are woken only here. `lock` is called only
     /// if some thread waits.
     pub fn notified_outside(&self, lock: impl FnOnce() -> LockKey, all: bool) {
-        if !self.is_on() || current_thread().is_some() {
+        if !self.is_on() || self.current_thread().is_some() {
             return;
         }
         let mut core = self.core();
@@ -44,7 +44,7 @@ impl<H: Host> Control<H> {
 
     /// A controlled thread that lost the token requests it; false if the thread is not controlled or has it.
     pub fn come_back(&self, env: H::Env) -> bool {
-        let Some(me) = current_thread().filter(|_| self.is_on()) else { return false };
+        let Some(me) = self.current_thread().filter(|_| self.is_on()) else { return false };
         let mut core = self.core();
         if core.over || !core.slots[me.index()].away {
             return false;

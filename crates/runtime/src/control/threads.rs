@@ -6,7 +6,7 @@ use rustix::thread::{CpuSet, gettid, sched_getcpu, sched_setaffinity};
 use untorn_schedule::{LockKey, Reason, ThreadId};
 
 use super::core::Slot;
-use super::{Control, Core, current_thread, set_current_thread};
+use super::{Control, Core};
 use crate::buffers::{Record, special};
 use crate::host::Host;
 use crate::sync::Lock;
@@ -34,7 +34,7 @@ impl<H: Host> Control<H> {
         let mut core = self.core();
         let me = self.add(&mut core, name, thread, false);
         core.slots[me.index()].tid = tid();
-        set_current_thread(Some(me));
+        self.set_current_thread(Some(me));
         self.pin();
         self.host.set_window(env, core.buffer.start(), core.buffer.start());
         self.on.store(true, Ordering::Release);
@@ -96,7 +96,7 @@ impl<H: Host> Control<H> {
         };
         core.slots[me.index()].tid = tid();
         drop(core);
-        set_current_thread(Some(me));
+        self.set_current_thread(Some(me));
         self.pin();
         self.wait_for_turn(env, me);
         true
@@ -109,12 +109,12 @@ impl<H: Host> Control<H> {
 
     /// The current thread has run all of its code. Threads that wait on the lock that `joined_on` returns are woken.
     pub fn ended(&self, env: H::Env, joined_on: impl FnOnce(&H::Thread) -> Option<LockKey>) {
-        let Some(me) = current_thread() else { return };
+        let Some(me) = self.current_thread() else { return };
         if !self.is_on() {
             return;
         }
         self.present(env);
-        set_current_thread(None);
+        self.set_current_thread(None);
         let mut core = self.core();
         if core.over {
             return;

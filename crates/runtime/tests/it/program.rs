@@ -13,7 +13,7 @@ use std::time::Duration;
 use untorn_runtime::buffers::special;
 use untorn_runtime::{
     Control, Convert, Host, Input, Moment, Record, Recorder, Resumption, Settings, ThreadNames,
-    WaitDescription, Watchdog, current_thread,
+    WaitDescription, Watchdog,
 };
 use untorn_runtime_protocol::{Progress, SCHEDULE};
 use untorn_schedule::{
@@ -142,7 +142,7 @@ impl Program {
 
     fn is_owner(&self) -> bool {
         let owner = self.control.host().owner.load(Ordering::Relaxed);
-        current_thread().is_some_and(|me| owner == me.0 + 1)
+        self.control.current_thread().is_some_and(|me| owner == me.0 + 1)
     }
 
     /// Acts as a probe: writes a record, if the thread has the token or gets it back.
@@ -362,6 +362,7 @@ pub fn run(run: &Run, main: impl FnOnce(&Program) + Send + 'static) -> Recorded 
         asks_policy: false,
         processor: None,
         exit: deadlocked,
+        stays: false,
     };
     let options =
         Options { seed: run.seed, quantum: run.quantum, patient: true, ..Options::default() };

@@ -94,6 +94,11 @@ pub struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub minimise: u32,
 
+    /// Make many runs in one JVM, if the program is seen to behave there as it does in a fresh one: many times as many
+    /// runs in the same time
+    #[arg(long)]
+    pub warm: bool,
+
     /// Where the report, the traces and the program's output go
     #[arg(long, short, value_name = "FOLDER", default_value = "untorn-out")]
     pub out: PathBuf,

@@ -31,6 +31,8 @@ pub struct Check {
     pub compositions: bool,
     pub run_time: Option<Duration>,
     pub fail_on: FailOn,
+    /// Many runs in one JVM.
+    pub warm: bool,
     pub color: Color,
     pub volume: Volume,
     pub program: JvmProgram,
@@ -70,6 +72,7 @@ impl Check {
             compositions: args.compositions,
             run_time: args.run_time.as_deref().map(duration).transpose()?,
             fail_on: args.fail_on,
+            warm: args.warm,
             color: args.output.color(),
             volume: args.output.volume(false),
             program,
@@ -81,6 +84,7 @@ impl Check {
     /// The program, ready to be run; what it prints goes into files of the folder.
     pub fn prepare(&self, folder: &Path) -> Result<Box<dyn FrontEnd>> {
         let options = RunOptions {
+            warm: self.warm,
             jobs: self.options.jobs,
             time_limit: self.run_time,
             // Several on one processor would be slower than none at all.

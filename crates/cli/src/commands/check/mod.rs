@@ -64,6 +64,9 @@ pub fn chase(check: &mut Check, console: &mut Console) -> Result<Outcome> {
     let outcome = chase.run().map_err(could_not_run)?;
     story.line.clear();
     told?;
+    for note in runner.notes() {
+        console.say(&format!("  NOTE: {note}\n"))?;
+    }
     if outcome.events == 0 {
         return Err(Failure::run("no run has any event, so nothing was checked")
             .details([format!(

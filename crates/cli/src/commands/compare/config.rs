@@ -72,6 +72,7 @@ impl Compare {
             compositions: false,
             run_time: None,
             fail_on: FailOn::Any,
+            warm: false,
             color: self.color,
             volume: Volume::Quiet,
             program: self.program.clone(),

@@ -104,6 +104,7 @@ fn check_of(verify: &Verify, report: &Report, evidence: &Evidence) -> Check {
         compositions,
         run_time: None,
         fail_on: FailOn::Any,
+        warm: false,
         color: verify.color,
         volume: verify.volume,
         program,

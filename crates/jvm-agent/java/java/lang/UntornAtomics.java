@@ -286,6 +286,17 @@ public final class UntornAtomics {
         made(handle, field.getDeclaringClass(), field.getName(), field.getType());
     }
 
+    /** Nothing of an earlier run is left. */
+    static synchronized void reset() {
+        reached = null;
+        offsets = null;
+        count = 0;
+        handles = null;
+        fields = null;
+        known = 0;
+        asked = null;
+    }
+
     private static synchronized void remember(int handle, int field) {
         if (handles == null || known * 2 >= handles.length) grow();
         insert(handles, fields, handle, field);

@@ -247,6 +247,22 @@ public final class UntornCollections {
     private static long[] versions = new long[1024];
     private static int counted;
 
+    /** Nothing of an earlier run is left. */
+    static synchronized void reset() {
+        if (known > 0) {
+            names = new String[256];
+            classes = new Class<?>[256];
+            numbers = new int[256];
+        }
+        if (counted > 0) {
+            which = new long[1024];
+            versions = new long[1024];
+        }
+        keys = 0;
+        known = 0;
+        counted = 0;
+    }
+
     static synchronized long version(int object, int field) {
         return versions[place(key(object, field))];
     }

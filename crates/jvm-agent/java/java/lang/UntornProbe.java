@@ -448,8 +448,14 @@ public final class UntornProbe {
         begin();
     }
 
-    /** The program called {@code System.exit}, and the hooks have run. */
-    public static void programEnds() {
+    /** The program called {@code System.exit}; hooks have still to run. */
+    public static void programExits(int code) {
+        if (UntornServer.isRunning) UntornServer.programEnds(code);
+    }
+
+    /** The hooks have run, or the program does not want them to. */
+    public static void programHalts(int code) {
+        if (UntornServer.isRunning) UntornServer.programEnds(code);
         if (locks != 0) end();
     }
 
@@ -559,4 +565,27 @@ public final class UntornProbe {
     }
 
     private static native void atSite(int site);
+
+    /** In a JVM that makes many runs: whether threads of this one ask nowhere, where a bit says so, or everywhere. */
+    static int asking;
+    /** A bit for each place. */
+    static long asks;
+
+    /** Before an event that the plan of this run may name. */
+    public static void asked(int site) {
+        if (asking != 0 && (asking == 2 || isAskedAt(site)) && here()) atSite(site);
+    }
+
+    private static boolean isAskedAt(int site) {
+        return (Unsafe.getUnsafe().getLong(asks + (site >>> 6 << 3)) >>> site & 1) != 0;
+    }
+
+    /** Nothing of an earlier run is left. */
+    static void reset() {
+        drawn = 0;
+        branches = 0;
+        quiet = 0;
+        spare = 0;
+        depth = 0;
+    }
 }

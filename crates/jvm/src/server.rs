@@ -1,0 +1,165 @@
+//! Many runs in one JVM: the half of the command line.
+//!
+//! A [`ServerJvm`] is started once with the command of the program, and then asked for runs. What it answers, and when it
+//! must not be asked again, is `untorn_jvm_protocol::server`.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use untorn_jvm_protocol::server::{Answer, Request, RunEnd};
+
+use crate::launch::{Launch, LaunchError, Start};
+
+/// How often it is looked whether a JVM has ended instead of answering.
+const TICK: Duration = Duration::from_millis(5);
+/// Time for a JVM that closed the socket to end.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// A JVM that waits for requests. It is killed when this is dropped.
+#[derive(Debug)]
+pub struct ServerJvm {
+    child: Child,
+    answers: BufReader<UnixStream>,
+}
+
+/// What came of a request.
+#[derive(Clone, Debug)]
+pub enum Served {
+    RunEnd(RunEnd),
+    /// The JVM ended together with the program.
+    Exited(ExitStatus),
+    /// There was no end within the time; the JVM is gone.
+    TimedOut,
+}
+
+/// Why there is no JVM that makes many runs.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    #[error("{0}")]
+    Refused(String),
+    #[error("the JVM ended before its first run")]
+    Ended,
+    #[error("the JVM cannot be asked: {0}")]
+    Socket(#[from] io::Error),
+}
+
+impl ServerJvm {
+    /// Starts the program's JVM and waits until it is ready. `start.config` is that of the first run, or like it.
+    pub fn start(
+        launch: &Launch,
+        start: &Start<'_>,
+        surround: impl FnOnce(&mut Command),
+    ) -> Result<Self, ServerError> {
+        if start.is_indirect_launch() {
+            return Err(ServerError::Refused("the JVM is started by somebody else".to_owned()));
+        }
+        let socket = launch.server_socket();
+        // What an earlier JVM left.
+        let _ = std::fs::remove_file(&socket);
+        let listener = UnixListener::bind(&socket)?;
+        listener.set_nonblocking(true)?;
+        let mut config = start.config.clone();
+        config.server = Some(socket);
+        // Until the first request there is nothing to record.
+        config.trace = launch.folder().join("idle.utr");
+        let mut command = launch.command(&Start { config: &config, ..*start }, surround)?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        match accept(&listener, &mut child) {
+            Ok(stream) => {
+                let mut jvm = Self { child, answers: BufReader::new(stream) };
+                match jvm.answer(None)? {
+                    Some(Answer::Ready) => Ok(jvm),
+                    Some(Answer::Refused(why)) => Err(ServerError::Refused(why)),
+                    _ => Err(ServerError::Ended),
+                }
+            }
+            Err(error) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(error)
+            }
+        }
+    }
+
+    /// Makes one run, which may take so long.
+    ///
+    /// # Errors
+    /// If the JVM cannot be asked.
+    pub fn run(&mut self, request: &Request, patience: Duration) -> Result<Served, ServerError> {
+        let mut line = serde_json::to_vec(request).map_err(io::Error::from)?;
+        line.push(b'\n');
+        self.answers.get_mut().write_all(&line)?;
+        match self.answer(Some(patience)) {
+            Ok(Some(Answer::RunEnd(ended))) => Ok(Served::RunEnd(ended)),
+            Ok(_) => match self.await_exit()? {
+                Some(status) => Ok(Served::Exited(status)),
+                None => Ok(Served::TimedOut),
+            },
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                Ok(Served::TimedOut)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The next answer; `None` if the JVM has closed the socket.
+    fn answer(&mut self, patience: Option<Duration>) -> io::Result<Option<Answer>> {
+        self.answers.get_ref().set_read_timeout(patience)?;
+        let mut line = String::new();
+        if self.answers.read_line(&mut line)? == 0 {
+            return Ok(None);
+        }
+        Ok(Some(serde_json::from_str(&line)?))
+    }
+
+    fn await_exit(&mut self) -> io::Result<Option<ExitStatus>> {
+        let begin = Instant::now();
+        while begin.elapsed() < FAREWELL {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(Some(status));
+            }
+            std::thread::sleep(TICK);
+        }
+        Ok(None)
+    }
+}
+
+impl Drop for ServerJvm {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits for the agent.
+fn accept(listener: &UnixListener, child: &mut Child) -> Result<UnixStream, ServerError> {
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false)?;
+                return Ok(stream);
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                if child.try_wait()?.is_some() {
+                    return Err(ServerError::Ended);
+                }
+                std::thread::sleep(TICK);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+impl Launch {
+    /// Where a JVM that makes many runs asks for them.
+    pub(crate) fn server_socket(&self) -> PathBuf {
+        self.folder().join("server")
+    }
+}

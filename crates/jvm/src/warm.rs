@@ -1,0 +1,231 @@
+//! Many runs of a program in one JVM, as long as that makes no difference.
+//!
+//! The first run of a program is made in a fresh JVM. [`WarmRuns::try_out`] then makes the same run in a JVM that has made
+//! one before. If trace, output or exit code differ, every run gets a fresh JVM, and [`WarmRuns::why_not`] says why.
+//! Otherwise [`WarmRuns::run`] makes the runs, and takes a new JVM whenever a run may have changed the old one.
+//!
+//! **Promise:** a run in a JVM that has made others before is a run of the program, under control, with a trace. That it
+//! is the very run that a fresh JVM would make was checked once for the program, not for each run: what is reported has to
+//! be repeated in a fresh JVM.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use untorn_frontend::{ExitKind, Surroundings};
+use untorn_jvm_protocol::server::{Request, RunEnd};
+use untorn_runtime_protocol::Progress;
+
+use crate::launch::{Launch, Start};
+use crate::same_run;
+use crate::server::{Served, ServerJvm};
+
+/// A JVM that is spent after fewer runs has cost more than it saved.
+const WORTH_IT: usize = 4;
+
+/// So many JVMs may be spent early before all runs get fresh ones.
+const MAX_SPENT_EARLY: usize = 3;
+
+/// Bytes of a trace. A run that records more takes so long that the start of a JVM hardly counts.
+const LARGEST: u64 = 32 << 20;
+
+/// How the JVM of a program is started.
+#[derive(Clone, Copy, Debug)]
+pub struct Program<'a> {
+    pub launch: &'a Launch,
+    pub start: Start<'a>,
+    pub surroundings: &'a Surroundings,
+    /// Where standard output and standard error of a run go.
+    pub output: &'a [PathBuf; 2],
+    /// How long a run may take.
+    pub patience: Duration,
+}
+
+/// What the agent said at the end of a run, and how the program ended.
+#[derive(Clone, Debug)]
+pub struct WarmRun {
+    pub exit: ExitKind,
+    pub progress: Progress,
+}
+
+#[derive(Debug)]
+enum State {
+    Untried,
+    On,
+    Off(String),
+}
+
+/// The JVM of one program that makes many runs, one after the other.
+#[derive(Debug)]
+pub struct WarmRuns {
+    state: State,
+    jvm: Option<Jvm>,
+    spent_early: usize,
+}
+
+#[derive(Debug)]
+struct Jvm {
+    server: ServerJvm,
+    runs: usize,
+}
+
+impl WarmRuns {
+    pub fn new() -> Self {
+        Self { state: State::Untried, jvm: None, spent_early: 0 }
+    }
+
+    /// Never.
+    pub fn off() -> Self {
+        Self { state: State::Off(String::new()), ..Self::new() }
+    }
+
+    pub fn is_untried(&self) -> bool {
+        matches!(self.state, State::Untried)
+    }
+
+    /// Why every run gets a fresh JVM, if that was found out.
+    pub fn why_not(&self) -> Option<&str> {
+        match &self.state {
+            State::Off(why) if !why.is_empty() => Some(why),
+            _ => None,
+        }
+    }
+
+    fn turn_off(&mut self, why: impl Into<String>) {
+        self.jvm = None;
+        self.state = State::Off(why.into());
+    }
+
+    /// A run was made in a fresh JVM: makes the same in one that has made a run before, and compares. `output` is what the
+    /// fresh one printed; the trace of the other goes to `aside`.
+    pub fn try_out(
+        &mut self,
+        program: &Program<'_>,
+        fresh: ExitKind,
+        output: [&[u8]; 2],
+        aside: &Path,
+    ) {
+        let trace = program.start.config.trace.clone();
+        if trace.metadata().is_ok_and(|file| file.len() > LARGEST) {
+            self.turn_off("its runs are long");
+            return;
+        }
+        let mut config = program.start.config.clone();
+        config.trace = aside.to_owned();
+        let start = Start { config: &config, ..program.start };
+        let program = Program { start, ..*program };
+        self.state = State::On;
+        let ran = self.run(&program);
+        let difference = match ran {
+            None => self.why_not().unwrap_or("the JVM could not make two runs").to_owned(),
+            Some(ran) if ran.exit != fresh => {
+                "it ends otherwise in a JVM that is used again".to_owned()
+            }
+            Some(_) if printed(program.output) != output => {
+                "it prints something else in a JVM that is used again".to_owned()
+            }
+            Some(_) => match same_run::difference(&trace, aside) {
+                Ok(None) => return,
+                Ok(Some(difference)) => difference,
+                Err(error) => error.to_string(),
+            },
+        };
+        self.turn_off(difference);
+    }
+
+    /// Makes the run that the program's configuration describes. `None` if it takes a fresh JVM.
+    pub fn run(&mut self, program: &Program<'_>) -> Option<WarmRun> {
+        if !matches!(self.state, State::On) {
+            return None;
+        }
+        let mut jvm = match self.jvm.take() {
+            Some(jvm) => jvm,
+            None => self.start(program)?,
+        };
+        let request = request(program, false);
+        jvm.runs += 1;
+        match jvm.server.run(&request, program.patience) {
+            Ok(Served::RunEnd(ended)) if ended.progress.fault.is_none() => {
+                match &ended.spent {
+                    Some(why) => self.spend(&jvm, why),
+                    None => self.jvm = Some(jvm),
+                }
+                Some(WarmRun { exit: exit_of(&ended), progress: ended.progress })
+            }
+            Ok(Served::Exited(status)) => {
+                self.spend(&jvm, "the JVM ends together with the program");
+                let progress = program.launch.progress()?;
+                Some(WarmRun { exit: exit_of_process(status), progress })
+            }
+            // Whatever it was, a fresh JVM has it, too, or not.
+            _ => {
+                self.spend(&jvm, "a run did not end");
+                None
+            }
+        }
+    }
+
+    /// A JVM is not used again.
+    fn spend(&mut self, jvm: &Jvm, why: &str) {
+        if jvm.runs < WORTH_IT {
+            self.spent_early += 1;
+        }
+        if self.spent_early >= MAX_SPENT_EARLY {
+            self.turn_off(why);
+        }
+    }
+
+    /// Starts a JVM and has it make a first run, whose results are not used.
+    fn start(&mut self, program: &Program<'_>) -> Option<Jvm> {
+        let surround = |command: &mut _| program.surroundings.apply(command);
+        let mut server = match ServerJvm::start(program.launch, &program.start, surround) {
+            Ok(server) => server,
+            Err(error) => {
+                self.turn_off(error.to_string());
+                return None;
+            }
+        };
+        let why = match server.run(&request(program, true), program.patience) {
+            Ok(Served::RunEnd(RunEnd { spent: None, progress, .. }))
+                if progress.fault.is_none() =>
+            {
+                return Some(Jvm { server, runs: 0 });
+            }
+            Ok(Served::RunEnd(RunEnd { spent: Some(why), .. })) => why,
+            Ok(Served::RunEnd(ended)) => ended.progress.fault.unwrap_or_default(),
+            Ok(Served::Exited(_)) => "the JVM ends together with the program".to_owned(),
+            Ok(Served::TimedOut) => "its first run did not end".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        self.turn_off(why);
+        None
+    }
+}
+
+impl Default for WarmRuns {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn request(program: &Program<'_>, warm_up: bool) -> Request {
+    Request { config: program.start.config.clone(), output: program.output.clone(), warm_up }
+}
+
+fn exit_of(ended: &RunEnd) -> ExitKind {
+    // A process has the low byte of what a program says.
+    if ended.progress.deadlock { ExitKind::Deadlock } else { ExitKind::Exit(ended.code & 0xff) }
+}
+
+fn exit_of_process(status: ExitStatus) -> ExitKind {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => ExitKind::Exit(code),
+        (None, signal) => ExitKind::Signal(signal.unwrap_or(0)),
+    }
+}
+
+/// What the program has printed; what cannot be read compares as nothing.
+fn printed(output: &[PathBuf; 2]) -> [Vec<u8>; 2] {
+    output.each_ref().map(|path| std::fs::read(path).unwrap_or_default())
+}

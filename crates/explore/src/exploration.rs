@@ -386,7 +386,7 @@ impl<'a> Exploration<'a> {
         // Without a single run that was looked at there is nothing to report.
         let is_late = self.outcome.runs > 1 && self.budget.deadline().is_over();
         self.outcome.unsearched.runs += u32::from(is_late);
-        let run = self.load(request.spec, ran, trace)?;
+        let mut run = self.load(request.spec, ran, trace)?;
         self.outcome.events += run.history.len() as u64 + run.left_out;
         self.outcome.left_out += run.left_out;
         self.outcome.threads = self.outcome.threads.max(run.history.thread_count());
@@ -394,6 +394,13 @@ impl<'a> Exploration<'a> {
         self.resolve_control_run(&run);
         let is_new_order = self.novelty.add(ConflictOrder::all_of(&run));
         let new = if is_late { 0 } else { self.add_candidates(&run, target) };
+        if run.ran.warm && self.is_notable(&run, target) {
+            let Some(fresh) = self.repeat_fresh(&run, target)? else {
+                self.targets.drop_leads_into(self.runs.next_index());
+                return Ok(());
+            };
+            run = fresh;
+        }
         (self.watch)(Progress::RunEnded { run: &run, new });
         if self.options.only.is_none() {
             self.lock_orders.add(&run);
@@ -419,6 +426,26 @@ impl<'a> Exploration<'a> {
         }
         self.keep(run, is_evidence);
         Ok(())
+    }
+
+    /// Repeats a run in a process of its own: only what happens there counts. `None` if it cannot be made, or shows
+    /// nothing.
+    fn repeat_fresh(
+        &mut self,
+        run: &Run,
+        target: Option<usize>,
+    ) -> Result<Option<Run>, ExploreError> {
+        let fresh = self.front_end.run_fresh(&run.spec, &run.trace);
+        let Ok(ran) = fresh else { return Ok(None) };
+        let fresh = self.load(run.spec.clone(), ran, &run.trace)?;
+        // Leads name events of the run by their positions.
+        let has_same_events = fresh.history.len() == run.history.len();
+        if has_same_events && self.is_notable(&fresh, target) {
+            return Ok(Some(fresh));
+        }
+        self.outcome.unrepeated += 1;
+        forget(&run.trace);
+        Ok(None)
     }
 
     /// Keeps a run for later leads. The trace file stays only if it is evidence.

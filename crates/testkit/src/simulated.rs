@@ -24,13 +24,26 @@ pub struct Simulated {
     pub runs: Vec<RunSpec>,
     /// The run with this number, counted from 1, cannot be made.
     pub fails_at: Option<usize>,
+    /// Runs say that they were made in a process that had made runs before, unless it must be a fresh one.
+    pub warm: bool,
+    /// Runs in a fresh process ignore what they are asked for: nothing can be repeated.
+    pub unrepeatable: bool,
+    /// Runs that had to be made in a fresh process.
+    pub fresh_runs: usize,
 }
 
 impl Simulated {
     /// # Errors
     /// If the text is no program.
     pub fn new(text: &str) -> Result<Self, ProgramError> {
-        Ok(Self { program: text.parse()?, runs: Vec::new(), fails_at: None })
+        Ok(Self {
+            program: text.parse()?,
+            runs: Vec::new(),
+            fails_at: None,
+            warm: false,
+            unrepeatable: false,
+            fresh_runs: 0,
+        })
     }
 
     /// Repeats a run by its schedule.
@@ -54,16 +67,29 @@ impl Simulated {
     }
 }
 
+impl Simulated {
+    fn run_by(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
+        let mode = match &spec.control {
+            RunControl::Policy(policy) | RunControl::Marks { policy, .. } => Mode::Policy(*policy),
+            RunControl::Plan { plan, policy } => Mode::Plan(plan.clone(), *policy),
+        };
+        self.make(spec, mode, trace)
+    }
+}
+
 impl FrontEnd for Simulated {
     fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
         self.runs.push(spec.clone());
         if self.fails_at == Some(self.runs.len()) {
             return Err(FrontEndError::run("the program cannot be started"));
         }
-        let mode = match &spec.control {
-            RunControl::Policy(policy) | RunControl::Marks { policy, .. } => Mode::Policy(*policy),
-            RunControl::Plan { plan, policy } => Mode::Plan(plan.clone(), *policy),
-        };
-        self.make(spec, mode, trace)
+        let warm = self.warm;
+        self.run_by(spec, trace).map(|result| RunResult { warm, ..result })
+    }
+
+    fn run_fresh(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
+        self.fresh_runs += 1;
+        let other = RunSpec::default();
+        self.run_by(if self.unrepeatable { &other } else { spec }, trace)
     }
 }

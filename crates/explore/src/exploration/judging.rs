@@ -7,6 +7,7 @@ use untorn_predict::Origin;
 use super::{Deadlock, Exploration, Finding, Progress};
 use crate::deadlock::DeadlockState;
 use crate::effects::Effect;
+use crate::failure::FailureKind;
 use crate::instance::{Accesses, Instance};
 use crate::judge::{CallMade, Composed, Harm, Judged, Surprise, is_meant, judge, may_be_violation};
 use crate::run::Run;
@@ -78,6 +79,29 @@ impl Exploration<'_> {
             self.normal.learn(&run.ran);
         }
         is_evidence
+    }
+
+    /// Whether a run may show something to report: a failure that is not known, a deadlock, an instance with harm.
+    pub(super) fn is_notable(&self, run: &Run, made_for: Option<usize>) -> bool {
+        let is_known = |kind: FailureKind| {
+            let signature = kind.signature();
+            self.outcome.failures.iter().any(|known| *known.signature() == signature)
+        };
+        let is_new_failure = FailureKind::of(&run.ran).is_some_and(|kind| !is_known(kind));
+        if run.ran.exit == ExitKind::Deadlock || is_new_failure {
+            return true;
+        }
+        let accesses = Accesses::new(run, self.targets.keys());
+        let effects = self.normal.compare(&run.ran);
+        (0..self.targets.len()).filter(|&index| self.is_worth_judging(index, made_for)).any(
+            |index| {
+                let key = &self.targets[index].key;
+                accesses.find(key).is_some_and(|instance| {
+                    let harm = self.harm(run, key, &instance, &effects);
+                    may_be_violation(run, key, &instance, &harm)
+                })
+            },
+        )
     }
 
     /// What may be held against an instance.

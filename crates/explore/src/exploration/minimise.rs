@@ -94,9 +94,8 @@ impl Exploration<'_> {
     pub(super) fn run_plan(&mut self, plan: &Plan) -> Result<Option<Run>, ExploreError> {
         let number = self.outcome.runs + 1;
         let (spec, trace) = (RunSpec::plan(plan.clone()), self.runs.trace_of(number));
-        let Some(Ok(ran)) = self.front_end.run_all(&[(spec.clone(), trace.clone())]).pop() else {
-            return Ok(None);
-        };
+        // What it shows becomes evidence: it must happen in a process of its own.
+        let Ok(ran) = self.front_end.run_fresh(&spec, &trace) else { return Ok(None) };
         self.outcome.runs = number;
         let run = self.load(spec, ran, &trace)?;
         self.outcome.events += run.history.len() as u64;

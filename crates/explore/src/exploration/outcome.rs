@@ -149,6 +149,8 @@ pub struct Outcome {
     pub refuted: BTreeSet<String>,
     /// Compositions whose calls were both made in one go of their method.
     pub compositions_made: BTreeSet<CompositionId>,
+    /// Runs that showed something in a process that had made runs before, and did not show it in a fresh one.
+    pub unrepeated: u32,
     /// Different orders of conflicting operations that runs had.
     pub conflict_orders: u64,
     /// Why it ended before the budget was used.

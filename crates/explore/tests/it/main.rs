@@ -11,3 +11,4 @@ mod inferred;
 mod locks;
 mod options;
 mod replays;
+mod warm;

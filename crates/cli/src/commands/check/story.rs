@@ -256,6 +256,12 @@ fn limits(outcome: &Outcome, console: &mut Console) -> Result<()> {
             count(outcome.left_out, "event")
         ))?;
     }
+    if outcome.unrepeated > 0 {
+        console.say(&format!(
+            "  NOTE: {} showed something in a JVM that had made runs before, and not in a fresh one: not counted\n",
+            count(outcome.unrepeated.into(), "run")
+        ))?;
+    }
     for words in unsearched(outcome) {
         console.say(&format!("  NOTE: {words}\n"))?;
     }

@@ -15,14 +15,14 @@
 //!   be smaller than what was really seen. So the larger of f₁ / n and 1 / (s + 1) is taken, where s is the number of
 //!   runs since the last new order.
 //!
-//! **Promise:** equivalent runs have the same orders. The chance is an estimate, not a bound. Orders that involve
+//! **Promise:** equivalent runs that start their threads in the same order have the same orders. The chance is an estimate, not a bound. Orders that involve
 //! several objects at once do not count as new.
 
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use untorn_predict::At;
-use untorn_trace::{Op, SiteId, ThreadId, VarId};
+use untorn_trace::{Hold, Op, SiteId, ThreadId, VarId};
 
 use crate::places;
 use crate::run::Run;
@@ -95,9 +95,12 @@ impl ConflictOrder {
                     let subject = gatherer.subject(var);
                     gatherer.write(subject, vars.entry(var).or_default(), at);
                 }
-                Op::Acquire { lock, .. } => {
-                    let last = locks.entry(lock.0).or_default();
-                    gatherer.write(Subject::Lock(lock.0), last, at);
+                Op::Acquire { lock, hold } => {
+                    let (last, subject) = (locks.entry(lock.0).or_default(), Subject::Lock(lock.0));
+                    match hold {
+                        Hold::Shared => gatherer.read(subject, last, at),
+                        _ => gatherer.write(subject, last, at),
+                    }
                 }
                 _ => {}
             }

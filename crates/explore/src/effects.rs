@@ -98,7 +98,9 @@ impl Sample {
         }
         let new = ran.uncaught.iter().filter(|one| !self.exceptions.contains(&source_of(one)));
         let mut effects: BTreeSet<Effect> = new.cloned().map(Effect::Exception).collect();
-        if !self.exits.contains(&ran.exit) {
+        // To end well is no harm, and that a run does not end may be due to threads that we hold.
+        let may_be_harm = !matches!(ran.exit, ExitKind::Exit(0) | ExitKind::TimedOut);
+        if may_be_harm && !self.exits.contains(&ran.exit) {
             effects.insert(Effect::Exit(ran.exit));
         }
         effects.extend(self.other_line(ran, !effects.is_empty()));

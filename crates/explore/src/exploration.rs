@@ -189,7 +189,7 @@ impl<'a> Exploration<'a> {
         let room = self.options.jobs.max(1);
         let mut requests: Vec<Request> = Vec::new();
         requests.extend(std::iter::from_fn(|| self.next_control_run()).take(room));
-        let is_undirected = self.outcome.runs.is_multiple_of(UNDIRECTED_EVERY);
+        let is_undirected = self.outcome.runs - self.undirected.last_at >= UNDIRECTED_EVERY;
         if requests.is_empty() && is_undirected {
             requests.extend(self.next_undirected());
         }
@@ -244,6 +244,7 @@ impl<'a> Exploration<'a> {
         while self.options.explore.is_none_or(|most| self.undirected.made < most) {
             let n = self.undirected.made;
             self.undirected.made += 1;
+            self.undirected.last_at = self.outcome.runs;
             if self.options.shard.has_nth(n) {
                 // Seeds that the initial runs do not have.
                 let seed =
@@ -391,7 +392,6 @@ impl<'a> Exploration<'a> {
         self.outcome.left_out += run.left_out;
         self.outcome.threads = self.outcome.threads.max(run.history.thread_count());
         self.outcome.is_seen |= self.is_about(&run);
-        self.resolve_control_run(&run);
         let is_new_order = self.novelty.add(ConflictOrder::all_of(&run));
         let new = if is_late { 0 } else { self.add_candidates(&run, target) };
         if run.ran.warm && self.is_notable(&run, target) {
@@ -401,6 +401,7 @@ impl<'a> Exploration<'a> {
             };
             run = fresh;
         }
+        self.resolve_control_run(&run);
         (self.watch)(Progress::RunEnded { run: &run, new });
         if self.options.only.is_none() {
             self.lock_orders.add(&run);
@@ -408,7 +409,7 @@ impl<'a> Exploration<'a> {
         let (refuted, known) = (self.outcome.refuted.len(), self.outcome.finding_count());
         let mut is_evidence = self.judge_targets(&run, target);
         is_evidence |= self.note_deadlock(&run);
-        is_evidence |= self.note_failure(&run);
+        is_evidence |= self.note_failures(&run);
         // What is inside of a refuted method, or around it, shows only now.
         self.is_stale |= self.outcome.refuted.len() > refuted;
         let reward = match () {
@@ -435,13 +436,13 @@ impl<'a> Exploration<'a> {
         run: &Run,
         target: Option<usize>,
     ) -> Result<Option<Run>, ExploreError> {
-        let fresh = self.front_end.run_fresh(&run.spec, &run.trace);
-        let Ok(ran) = fresh else { return Ok(None) };
-        let fresh = self.load(run.spec.clone(), ran, &run.trace)?;
-        // Leads name events of the run by their positions.
-        let has_same_events = fresh.history.len() == run.history.len();
-        if has_same_events && self.is_notable(&fresh, target) {
-            return Ok(Some(fresh));
+        if let Ok(ran) = self.front_end.run_fresh(&run.spec, &run.trace) {
+            let fresh = self.load(run.spec.clone(), ran, &run.trace)?;
+            // Leads name events of the run by their positions.
+            let is_same = fresh.history.events() == run.history.events();
+            if is_same && self.is_notable(&fresh, target) {
+                return Ok(Some(fresh));
+            }
         }
         self.outcome.unrepeated += 1;
         forget(&run.trace);

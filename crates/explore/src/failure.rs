@@ -3,12 +3,13 @@
 //! A deadlock is a failure, too; it has its own type, because more is known of it (see [`crate::deadlock`]).
 
 use untorn_frontend::{ExitKind, RunResult, UncaughtException};
+use untorn_schedule::{RunControl, RunSpec};
 
 /// How a run failed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum FailureKind {
-    /// Exceptions ended threads. The first of each type and place, in order; messages may differ from run to run.
-    Uncaught(Vec<UncaughtException>),
+    /// An exception ended a thread.
+    Uncaught(UncaughtException),
     /// An exit code other than 0, without an uncaught exception.
     Exit(i32),
     Signal(i32),
@@ -16,45 +17,41 @@ pub enum FailureKind {
     Hang,
 }
 
-/// What makes two failures the same: kinds and places of exceptions, or how the process ended. Messages, which often
-/// contain values, do not count.
+/// What makes two failures the same: the type and the place of an exception, or how the process ended. Messages, which
+/// often contain values, do not count.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum FailureSignature {
-    Uncaught(Vec<(String, Option<String>)>),
+    Uncaught { kind: String, place: Option<String> },
     Exit(i32),
     Signal(i32),
     Hang,
 }
 
 impl FailureKind {
-    /// How a run failed, if it did. Deadlocks are not counted here.
-    pub fn of(ran: &RunResult) -> Option<Self> {
-        if ran.exit == ExitKind::Deadlock {
-            return None;
-        }
-        if !ran.uncaught.is_empty() {
-            let mut distinct: Vec<UncaughtException> = Vec::new();
-            for one in &ran.uncaught {
-                if !distinct.iter().any(|known| source_of(known) == source_of(one)) {
-                    distinct.push(one.clone());
-                }
+    /// The ways in which a run failed, each once: threads may die of different exceptions. Deadlocks are not counted
+    /// here, nor is a run that did not end while threads were held: holding may be the reason.
+    pub fn all_of(ran: &RunResult, spec: &RunSpec) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for exception in &ran.uncaught {
+            let kind = Self::Uncaught(exception.clone());
+            if !all.iter().any(|known| known.signature() == kind.signature()) {
+                all.push(kind);
             }
-            return Some(Self::Uncaught(distinct));
         }
+        let holds_nobody = matches!(spec.control, RunControl::Policy(_));
         match ran.exit {
-            ExitKind::Exit(0) | ExitKind::Deadlock => None,
-            ExitKind::Exit(code) => Some(Self::Exit(code)),
-            ExitKind::Signal(signal) => Some(Self::Signal(signal)),
-            ExitKind::TimedOut => Some(Self::Hang),
+            ExitKind::Exit(code) if code != 0 && all.is_empty() => all.push(Self::Exit(code)),
+            ExitKind::Signal(signal) => all.push(Self::Signal(signal)),
+            ExitKind::TimedOut if holds_nobody => all.push(Self::Hang),
+            ExitKind::Exit(_) | ExitKind::TimedOut | ExitKind::Deadlock => {}
         }
+        all
     }
 
     pub fn signature(&self) -> FailureSignature {
         match self {
-            Self::Uncaught(all) => {
-                let mut sources: Vec<_> = all.iter().map(source_of).collect();
-                sources.sort();
-                FailureSignature::Uncaught(sources)
+            Self::Uncaught(UncaughtException { kind, place, .. }) => {
+                FailureSignature::Uncaught { kind: kind.clone(), place: place.clone() }
             }
             &Self::Exit(code) => FailureSignature::Exit(code),
             &Self::Signal(signal) => FailureSignature::Signal(signal),
@@ -63,20 +60,10 @@ impl FailureKind {
     }
 }
 
-fn source_of(exception: &UncaughtException) -> (String, Option<String>) {
-    (exception.kind.clone(), exception.place.clone())
-}
-
 impl std::fmt::Display for FailureKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Uncaught(all) => {
-                for (nth, one) in all.iter().enumerate() {
-                    let comma = if nth > 0 { ", " } else { "" };
-                    write!(f, "{comma}{one}")?;
-                }
-                Ok(())
-            }
+            Self::Uncaught(exception) => write!(f, "{exception}"),
             Self::Exit(code) => write!(f, "exit code {code}"),
             Self::Signal(signal) => write!(f, "killed by signal {signal}"),
             Self::Hang => f.write_str("the run did not end"),
@@ -91,40 +78,44 @@ pub(crate) fn ended_well(ran: &RunResult) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use untorn_schedule::Plan;
+
     use super::*;
     use crate::effects::tests::result;
 
-    #[test]
-    fn messages_do_not_make_a_failure_another_one() {
-        let kind = |message: &str| {
-            let ran = result(ExitKind::Exit(1), "", &[("Error", message, Some("a(A.java:1)"))]);
-            FailureKind::of(&ran).expect("a failure").signature()
-        };
-        assert_eq!(kind("x is 5"), kind("x is 6"));
+    fn kinds(ran: &RunResult) -> Vec<FailureKind> {
+        FailureKind::all_of(ran, &RunSpec::default())
+    }
+
+    fn signature(message: &str, place: &str) -> FailureSignature {
+        let ran = result(ExitKind::Exit(1), "", &[("Error", message, Some(place))]);
+        kinds(&ran)[0].signature()
     }
 
     #[test]
-    fn another_place_is_another_failure() {
-        let at = |place| {
-            let ran = result(ExitKind::Exit(1), "", &[("Error", "", Some(place))]);
-            FailureKind::of(&ran).expect("a failure").signature()
-        };
-        assert_ne!(at("a(A.java:1)"), at("b(B.java:2)"));
+    fn messages_do_not_make_a_failure_another_one_and_places_do() {
+        assert_eq!(signature("x is 5", "a(A.java:1)"), signature("x is 6", "a(A.java:1)"));
+        assert_ne!(signature("", "a(A.java:1)"), signature("", "b(B.java:2)"));
     }
 
     #[test]
     fn an_exit_code_is_a_failure_and_zero_is_none() {
-        assert_eq!(FailureKind::of(&result(ExitKind::Exit(0), "", &[])), None);
-        let failed = FailureKind::of(&result(ExitKind::Exit(3), "", &[]));
-        assert_eq!(failed, Some(FailureKind::Exit(3)));
-        let hung = FailureKind::of(&result(ExitKind::TimedOut, "", &[]));
-        assert_eq!(hung, Some(FailureKind::Hang));
+        assert_eq!(kinds(&result(ExitKind::Exit(0), "", &[])), []);
+        assert_eq!(kinds(&result(ExitKind::Exit(3), "", &[])), [FailureKind::Exit(3)]);
+        assert_eq!(kinds(&result(ExitKind::TimedOut, "", &[])), [FailureKind::Hang]);
     }
 
     #[test]
-    fn a_thread_that_dies_fails_the_run_whatever_the_exit_code() {
-        let ran = result(ExitKind::Exit(0), "", &[("Error", "", None)]);
-        assert!(matches!(FailureKind::of(&ran), Some(FailureKind::Uncaught(_))));
+    fn a_run_that_a_plan_held_does_not_hang() {
+        let held = RunSpec::plan(Plan::default());
+        assert_eq!(FailureKind::all_of(&result(ExitKind::TimedOut, "", &[]), &held), []);
+    }
+
+    #[test]
+    fn every_exception_is_a_failure_of_its_own_whatever_the_exit_code() {
+        let both = [("Error", "", None), ("Other", "", None), ("Error", "again", None)];
+        let ran = result(ExitKind::Exit(0), "", &both);
+        assert_eq!(kinds(&ran).len(), 2);
         assert!(!ended_well(&ran));
     }
 }

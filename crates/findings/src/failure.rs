@@ -14,7 +14,7 @@ use crate::check::{file_name, replay};
 pub fn failure(found: &explore::Failure, folder: &Path) -> Failure {
     let (dependence, good_runs) = match found.dependence {
         explore::Dependence::Schedule { good_runs } => (Dependence::Schedule, good_runs.into()),
-        explore::Dependence::None => (Dependence::EverySchedule, 0),
+        explore::Dependence::EverySchedule => (Dependence::EverySchedule, 0),
     };
     let step = |step: &explore::CauseStep| FailureStep {
         operation: Operation::new(step.at, &step.event, &found.tables),
@@ -42,10 +42,10 @@ pub fn failure(found: &explore::Failure, folder: &Path) -> Failure {
     }
 }
 
-/// Where exceptions come from, each place once.
+/// Where an exception comes from.
 fn places(kind: &FailureKind) -> Vec<String> {
-    let FailureKind::Uncaught(all) = kind else { return Vec::new() };
-    let mut places: Vec<String> = all.iter().filter_map(|one| one.place.clone()).collect();
-    places.dedup();
-    places
+    match kind {
+        FailureKind::Uncaught(exception) => exception.place.iter().cloned().collect(),
+        FailureKind::Exit(_) | FailureKind::Signal(_) | FailureKind::Hang => Vec::new(),
+    }
 }

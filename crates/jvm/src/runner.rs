@@ -422,7 +422,10 @@ fn exceptions(stderr: &[u8]) -> Vec<UncaughtException> {
         let (kind, message) = head.split_once(": ").unwrap_or((head, ""));
         // A message may have several lines.
         let below = lines[at + 1..].iter().take_while(|line| !line.starts_with("Exception in "));
-        let place = below.into_iter().find_map(|line| line.trim_start().strip_prefix("at "));
+        let mut frames = below.filter_map(|line| line.trim_start().strip_prefix("at "));
+        let first = frames.clone().next();
+        // Where the JDK or JUnit throws says little: the code that called it does.
+        let place = frames.find(|frame| !is_of_library(frame)).or(first);
         Some(UncaughtException {
             kind: kind.to_owned(),
             message: message.to_owned(),
@@ -430,6 +433,13 @@ fn exceptions(stderr: &[u8]) -> Vec<UncaughtException> {
         })
     };
     lines.iter().enumerate().filter_map(exception).collect()
+}
+
+/// Whether a line of a stack trace is of the JDK, whose modules are named, or of JUnit.
+fn is_of_library(frame: &str) -> bool {
+    let libraries =
+        ["java.base/", "java.", "jdk.", "org.junit.", "junit.framework.", "org.opentest4j."];
+    libraries.iter().any(|prefix| frame.starts_with(prefix))
 }
 
 /// How often the schedule of a trace stopped a thread that could go on.

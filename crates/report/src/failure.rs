@@ -73,6 +73,9 @@ impl Failure {
     pub fn cause(&self) -> String {
         let needs = if self.is_minimal { "needs" } else { "happens with" };
         match self.steps.len() {
+            0 if self.is_minimal => {
+                "needs no preemption: it fails when every thread runs until it blocks".to_owned()
+            }
             0 => String::new(),
             1 => format!("{needs} one operation at the right time"),
             steps => format!("{needs} {} operations in this order", number(steps as u64)),
@@ -83,7 +86,9 @@ impl Failure {
     pub fn sentences(&self) -> Vec<String> {
         let mut all: Vec<String> = self.places.iter().map(|place| format!("at {place}")).collect();
         all.push(format!("{}: {}", self.label(), self.frequency()));
-        if !self.steps.is_empty() {
+        if self.steps.is_empty() {
+            all.extend(Some(self.cause()).filter(|cause| !cause.is_empty()));
+        } else {
             let steps: Vec<String> =
                 self.steps.iter().map(|step| sentence_part(&step.operation)).collect();
             all.push(format!("{}: {}", self.cause(), steps.join(", then ")));

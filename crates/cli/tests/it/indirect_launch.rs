@@ -25,7 +25,8 @@ class Nested {
     }
 
     static String hash() {
-        return new Object().hashCode() < 100_000 ? "small" : "large";
+        // Under the agent they count up from 2^20.
+        return Math.abs(new Object().hashCode() - (1 << 20)) < 100_000 ? "small" : "large";
     }
 }
 "#;

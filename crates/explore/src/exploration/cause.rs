@@ -8,6 +8,8 @@
 //! blocks, so fewer steps are fewer preemptions. Of the steps that are left, neighbours of different threads change
 //! places: where the failure goes away, their order decides.
 //!
+//! A failure that happens when every thread runs until it blocks needs no step at all.
+//!
 //! **Promise:** every claim rests on runs: the failure happens with these steps, and a step that is said to be needed
 //! was left out in a run that did not fail. The budget may end the search early; then the steps are enough, and not
 //! said to be needed.
@@ -16,7 +18,7 @@ use untorn_predict::At;
 use untorn_schedule::{Plan, PlanStep, PolicyKind, RunSpec};
 use untorn_trace::Op;
 
-use super::{Cause, CauseStep, Dependence, Exploration, ExploreError, Progress, forget};
+use super::{Cause, CauseStep, Exploration, ExploreError, Progress};
 use crate::failure::FailureKind;
 use crate::run::Run;
 use crate::steer;
@@ -40,37 +42,71 @@ fn shared_accesses(run: &Run, until: At) -> Vec<At> {
     own[..=history.nth(until) as usize].iter().copied().filter(is_shared).collect()
 }
 
+/// What a run says of a plan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Trial {
+    /// It fails in the same way.
+    Fails,
+    /// Every step was followed, and it does not fail in this way.
+    Passes,
+    /// It could not be made, or the plan could not be followed: nothing is known.
+    Untested,
+}
+
 impl Exploration<'_> {
     /// Looks for the cause of a failure that depends on the schedule.
     pub(super) fn find_cause(&mut self, index: usize) -> Result<(), ExploreError> {
         let failure = &mut self.outcome.failures[index];
         let Some(plan) = failure.recipe.take() else { return Ok(()) };
-        if failure.dependence == Dependence::None || self.options.minimise == 0 {
+        // Whether a run that does not end ends otherwise cannot be told from a plan, which holds threads.
+        if failure.kind == FailureKind::Hang || self.options.minimise == 0 {
             return Ok(());
         }
         let before = self.outcome.runs;
         let mut budget = self.options.minimise.saturating_mul(EFFORT);
-        if !self.fails_by(index, &plan, &mut budget)? {
+        if self.adopt(index, &Plan::default(), &mut budget)? {
+            let runs = self.outcome.runs - before;
+            let cause = Cause { steps: Vec::new(), is_minimal: true, runs };
+            self.outcome.failures[index].cause = Some(cause);
             return Ok(());
         }
-        let plan = self.reduce(plan, |own, plan| own.fails_by(index, plan, &mut budget))?;
+        if !self.adopt(index, &plan, &mut budget)? {
+            return Ok(());
+        }
+        let plan = self.reduce(plan, |own, plan| own.adopt(index, plan, &mut budget))?;
         let plan = self.advance(index, plan, &mut budget)?;
-        let is_minimal = budget > 0 && !self.budget.is_exhausted();
+        // Earlier steps may do without each other.
+        let plan = self.reduce(plan, |own, plan| own.adopt(index, plan, &mut budget))?;
+        let is_minimal = self.needs_all(index, &plan, &mut budget)?;
         let decides = self.flips(index, &plan, &mut budget)?;
         let runs = self.outcome.runs - before;
-        let Some(run) = self.load_evidence(index)? else { return Ok(()) };
-        let events = steer::events_of(&run, &plan);
-        let steps = events.into_iter().zip(decides).filter_map(|(at, decides)| {
-            let at = at?;
-            Some(CauseStep { at: at.into(), event: *run.history.event(at), decides })
-        });
-        let cause = Cause { steps: steps.collect(), is_minimal, runs };
-        self.outcome.failures[index].cause = Some(cause).filter(|cause| !cause.steps.is_empty());
+        self.outcome.failures[index].cause =
+            self.cause(index, &plan, is_minimal, &decides, runs)?;
         Ok(())
     }
 
-    /// Replaces each step by the earliest access of a shared variable by the same thread that is enough: what comes
-    /// after the access that matters, such as printing the stack trace, is enough as well, and says nothing.
+    /// The steps of the plan as events of the run that is the evidence; `None` if one of them is not there.
+    fn cause(
+        &self,
+        index: usize,
+        plan: &Plan,
+        is_minimal: bool,
+        decides: &[bool],
+        runs: u32,
+    ) -> Result<Option<Cause>, ExploreError> {
+        let run = self.load_evidence(index)?;
+        let step = |(at, &decides): (Option<At>, &bool)| {
+            let at = at?;
+            Some(CauseStep { at: at.into(), event: *run.history.event(at), decides })
+        };
+        let events = steer::events_of(&run, plan).into_iter().zip(decides);
+        let steps: Option<Vec<CauseStep>> = events.map(step).collect();
+        Ok(steps.map(|steps| Cause { steps, is_minimal, runs }))
+    }
+
+    /// Replaces each step by an earlier access of a shared variable by the same thread, the earliest that a search by
+    /// halves finds to be enough: what comes after the access that matters, such as printing the stack trace, is enough
+    /// as well, and says nothing.
     fn advance(
         &mut self,
         index: usize,
@@ -78,35 +114,48 @@ impl Exploration<'_> {
         budget: &mut u32,
     ) -> Result<Plan, ExploreError> {
         for at in 0..plan.steps.len() {
-            let Some(run) = self.load_evidence(index)? else { break };
+            let run = self.load_evidence(index)?;
             let Some(event) = steer::events_of(&run, &plan)[at] else { continue };
-            let earlier: Vec<_> = shared_accesses(&run, event)
+            let earlier: Vec<PlanStep> = shared_accesses(&run, event)
                 .into_iter()
                 .filter_map(|access| steer::single(&run, access))
                 .collect();
-            let with = |plan: &Plan, step: &PlanStep| {
-                let mut plan = plan.clone();
-                plan.steps[at] = step.clone();
-                plan
-            };
-            // What is enough stays enough later: the first one is found by halves.
             let (mut low, mut high) = (0, earlier.len());
             while low < high && *budget > 0 && !self.budget.is_exhausted() {
                 let middle = low.midpoint(high);
-                let tried = with(&plan, &earlier[middle]);
-                if self.fails_by(index, &tried, budget)? { high = middle } else { low = middle + 1 }
-            }
-            if let Some(step) = earlier.get(high) {
-                plan = with(&plan, step);
+                let mut tried = plan.clone();
+                tried.steps[at] = earlier[middle].clone();
+                if self.adopt(index, &tried, budget)? {
+                    (plan, high) = (tried, middle);
+                } else {
+                    low = middle + 1;
+                }
             }
         }
         Ok(plan)
     }
 
-    fn load_evidence(&self, index: usize) -> Result<Option<Run>, ExploreError> {
+    fn load_evidence(&self, index: usize) -> Result<Run, ExploreError> {
         let spec = RunSpec::policy(PolicyKind::RunToBlock, 0);
-        let trace = self.outcome.failures[index].trace.clone();
-        self.load(spec, crate::marks::no_result(), &trace).map(Some)
+        self.load(spec, crate::marks::no_result(), &self.outcome.failures[index].trace)
+    }
+
+    /// Whether the failure does not happen without any one of the steps.
+    fn needs_all(
+        &mut self,
+        index: usize,
+        plan: &Plan,
+        budget: &mut u32,
+    ) -> Result<bool, ExploreError> {
+        // Without its only step a plan is empty, and that was tried.
+        for at in (0..plan.steps.len()).filter(|_| plan.steps.len() > 1) {
+            let mut rest = plan.clone();
+            rest.steps.remove(at);
+            if self.try_once(index, &rest, budget)? != Trial::Passes {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// For each step, whether the failure goes away when it and the next one change places.
@@ -118,47 +167,72 @@ impl Exploration<'_> {
     ) -> Result<Vec<bool>, ExploreError> {
         let mut decides = vec![false; plan.steps.len()];
         for at in 1..plan.steps.len() {
-            if *budget == 0 || self.budget.is_exhausted() {
-                break;
-            }
             if plan.steps[at - 1].thread == plan.steps[at].thread {
                 continue;
             }
             let mut flipped = plan.clone();
             flipped.steps.swap(at - 1, at);
-            decides[at - 1] = !self.fails_by(index, &flipped, budget)?;
+            decides[at - 1] = self.try_once(index, &flipped, budget)? == Trial::Passes;
         }
         Ok(decides)
     }
 
-    /// Makes one run; says whether it fails in the same way. If it needs fewer preemptions, it becomes the evidence.
-    fn fails_by(
+    /// Follows a plan. If it fails in the same way, its run becomes the evidence.
+    fn adopt(&mut self, index: usize, plan: &Plan, budget: &mut u32) -> Result<bool, ExploreError> {
+        let (trial, run) = self.trial(index, plan, budget)?;
+        let Some(run) = run.filter(|_| trial == Trial::Fails) else { return Ok(false) };
+        let failure = &mut self.outcome.failures[index];
+        let kinds = FailureKind::all_of(&run.ran, &run.spec);
+        let kind = kinds.into_iter().find(|kind| kind.signature() == failure.signature);
+        failure.kind = kind.unwrap_or_else(|| failure.kind.clone());
+        let old = std::mem::replace(&mut failure.trace, run.trace);
+        (failure.run, failure.tables) = (run.number, run.tables);
+        failure.preemptions = run.ran.preemptions;
+        self.forget_unneeded(&old);
+        Ok(true)
+    }
+
+    /// Follows a plan, whose run is not needed afterwards.
+    fn try_once(
         &mut self,
         index: usize,
         plan: &Plan,
         budget: &mut u32,
-    ) -> Result<bool, ExploreError> {
+    ) -> Result<Trial, ExploreError> {
+        let (trial, run) = self.trial(index, plan, budget)?;
+        if let Some(run) = run {
+            self.forget_unneeded(&run.trace);
+        }
+        Ok(trial)
+    }
+
+    /// Makes one run by a plan. Its trace is kept only if it fails in the same way.
+    fn trial(
+        &mut self,
+        index: usize,
+        plan: &Plan,
+        budget: &mut u32,
+    ) -> Result<(Trial, Option<Run>), ExploreError> {
         if *budget == 0 || self.budget.is_exhausted() {
-            return Ok(false);
+            return Ok((Trial::Untested, None));
         }
         *budget -= 1;
-        let failure = &self.outcome.failures[index];
         let number = self.outcome.runs + 1;
+        let failure = &self.outcome.failures[index];
         (self.watch)(Progress::SimplifyingFailure { number, failure });
-        let Some(run) = self.run_plan(plan)? else { return Ok(false) };
-        let failure = &mut self.outcome.failures[index];
-        let kind = FailureKind::of(&run.ran);
-        let is_same = kind.as_ref().is_some_and(|kind| kind.signature() == failure.signature);
-        let is_simpler = run.ran.preemptions <= failure.preemptions;
-        match kind {
-            Some(kind) if is_same && is_simpler => {
-                let old = std::mem::replace(&mut failure.trace, run.trace);
-                (failure.kind, failure.run, failure.tables) = (kind, run.number, run.tables);
-                failure.preemptions = run.ran.preemptions;
-                self.forget_unneeded(&old);
-            }
-            _ => forget(&run.trace),
+        let Some(run) = self.run_plan(plan)? else { return Ok((Trial::Untested, None)) };
+        let signature = self.outcome.failures[index].signature.clone();
+        let kinds = FailureKind::all_of(&run.ran, &run.spec);
+        if kinds.iter().any(|kind| kind.signature() == signature) {
+            return Ok((Trial::Fails, Some(run)));
         }
-        Ok(is_same)
+        self.forget_unneeded(&run.trace);
+        let is_followed = plan.steps.is_empty()
+            || run
+                .ran
+                .followed
+                .as_ref()
+                .is_some_and(|own| own.released.is_none() && own.steps == own.of);
+        Ok((if is_followed { Trial::Passes } else { Trial::Untested }, None))
     }
 }

@@ -69,6 +69,12 @@ impl Exploration<'_> {
         Some(Request::undirected(RunSpec::plan(doubt.plan.clone())))
     }
 
+    /// Whether a finding waits for this run.
+    pub(super) fn is_control_run(&self, run: &Run) -> bool {
+        let plan = run.spec.control.as_plan();
+        plan.is_some_and(|plan| self.control_runs.iter().any(|own| own.plan == *plan))
+    }
+
     /// Decides about the finding for which this run was made.
     pub(super) fn resolve_control_run(&mut self, run: &Run) {
         let Some(plan) = run.spec.control.as_plan() else { return };

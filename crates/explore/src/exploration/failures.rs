@@ -25,7 +25,7 @@ pub enum Dependence {
     /// So many runs of the same program with the same input ended well.
     Schedule { good_runs: u32 },
     /// Every run failed.
-    None,
+    EverySchedule,
 }
 
 /// A way in which runs failed.
@@ -78,21 +78,26 @@ pub struct CauseStep {
 }
 
 impl Exploration<'_> {
-    /// Adds the failure of a run, if it failed. Says whether the trace is needed as evidence.
-    pub(super) fn note_failure(&mut self, run: &Run) -> bool {
+    /// Adds the failures of a run. Says whether the trace is needed as evidence.
+    pub(super) fn note_failures(&mut self, run: &Run) -> bool {
         self.outcome.good_runs += u32::from(ended_well(&run.ran));
-        let Some(kind) = FailureKind::of(&run.ran) else { return false };
-        let signature = kind.signature();
-        // That a run does not end may be due to a plan that holds threads.
-        if kind == FailureKind::Hang && run.spec.control.as_plan().is_some() {
-            return false;
+        let kinds = FailureKind::all_of(&run.ran, &run.spec);
+        let mut is_evidence = false;
+        for kind in kinds {
+            is_evidence |= self.note_failure(run, kind);
         }
+        is_evidence
+    }
+
+    fn note_failure(&mut self, run: &Run, kind: FailureKind) -> bool {
+        let signature = kind.signature();
         let known = self.outcome.failures.iter_mut().find(|own| own.signature == signature);
         if let Some(known) = known {
             known.alike += 1;
             return false;
         }
         if self.outcome.failures.len() >= MAX_FAILURES {
+            self.outcome.more_failures += 1;
             return false;
         }
         let failure = Failure {
@@ -104,7 +109,7 @@ impl Exploration<'_> {
             alike: 0,
             after: self.budget.elapsed(),
             preemptions: run.ran.preemptions,
-            dependence: Dependence::None,
+            dependence: Dependence::EverySchedule,
             cause: None,
             signature,
             recipe: steer::whole(run),
@@ -116,27 +121,32 @@ impl Exploration<'_> {
 
     /// Decides which failures are findings of their own, and looks for their causes.
     pub(super) fn resolve_failures(&mut self) -> Result<(), ExploreError> {
+        let mut explained = Vec::new();
+        // Runs that look for a cause may fail in other ways: the list may grow.
+        let mut index = 0;
+        while let Some(failure) = self.outcome.failures.get(index) {
+            explained.push(self.is_explained(failure)?);
+            if self.outcome.good_runs > 0 && !explained[index] {
+                self.find_cause(index)?;
+            }
+            index += 1;
+        }
         let good_runs = self.outcome.good_runs;
-        for failure in std::mem::take(&mut self.outcome.failures) {
-            let is_explained = self.is_explained(&failure)?;
-            // A program that never ends may be a server: only one that ends otherwise hangs.
-            let is_server = failure.kind == FailureKind::Hang && good_runs == 0;
+        // A program that never ends by itself may be a server.
+        let never_ends = self.outcome.timed_out >= self.outcome.runs;
+        let all = std::mem::take(&mut self.outcome.failures);
+        for (failure, is_explained) in all.into_iter().zip(explained) {
+            let is_server = failure.kind == FailureKind::Hang && never_ends;
             if is_explained || is_server {
                 self.forget_unneeded(&failure.trace);
                 continue;
             }
-            self.outcome.failures.push(failure);
-        }
-        let first = self.outcome.next_number();
-        for (failure, number) in self.outcome.failures.iter_mut().zip(first..) {
-            failure.number = number;
-            failure.dependence = match good_runs {
-                0 => Dependence::None,
+            let number = self.outcome.next_number() + self.outcome.failures.len() as u32;
+            let dependence = match good_runs {
+                0 => Dependence::EverySchedule,
                 good_runs => Dependence::Schedule { good_runs },
             };
-        }
-        for index in 0..self.outcome.failures.len() {
-            self.find_cause(index)?;
+            self.outcome.failures.push(Failure { number, dependence, ..failure });
         }
         Ok(())
     }
@@ -166,12 +176,11 @@ impl Exploration<'_> {
 fn is_same(effect: &Effect, failure: &FailureSignature) -> bool {
     use untorn_frontend::ExitKind;
     match (effect, failure) {
-        (Effect::Exception(own), FailureSignature::Uncaught(all)) => {
-            all.iter().any(|(kind, place)| *kind == own.kind && *place == own.place)
+        (Effect::Exception(own), FailureSignature::Uncaught { kind, place }) => {
+            *kind == own.kind && *place == own.place
         }
         (Effect::Exit(ExitKind::Exit(own)), FailureSignature::Exit(code)) => own == code,
         (Effect::Exit(ExitKind::Signal(own)), FailureSignature::Signal(signal)) => own == signal,
-        (Effect::Exit(ExitKind::TimedOut), FailureSignature::Hang) => true,
         _ => false,
     }
 }

@@ -36,6 +36,8 @@ impl Exploration<'_> {
                 key.origin == Origin::Declared && refuted.contains(&key.block)
             });
             if !counts || !self.is_worth_judging(index, made_for) {
+                // A run that shows a violation is not normal, however often it was judged.
+                is_normal &= !self.is_of_finding(&key) || accesses.find(&key).is_none();
                 continue;
             }
             // The run that was on its way when time ended is judged for what it was made for.
@@ -81,14 +83,20 @@ impl Exploration<'_> {
         is_evidence
     }
 
+    /// Whether a violation of the same concern was found.
+    fn is_of_finding(&self, key: &Key) -> bool {
+        self.outcome.findings.iter().any(|found| found.key.concern() == key.concern())
+    }
+
     /// Whether a run may show something to report: a failure that is not known, a deadlock, an instance with harm.
     pub(super) fn is_notable(&self, run: &Run, made_for: Option<usize>) -> bool {
-        let is_known = |kind: FailureKind| {
+        let is_known = |kind: &FailureKind| {
             let signature = kind.signature();
             self.outcome.failures.iter().any(|known| *known.signature() == signature)
         };
-        let is_new_failure = FailureKind::of(&run.ran).is_some_and(|kind| !is_known(kind));
-        if run.ran.exit == ExitKind::Deadlock || is_new_failure {
+        let fails_anew =
+            FailureKind::all_of(&run.ran, &run.spec).iter().any(|kind| !is_known(kind));
+        if run.ran.exit == ExitKind::Deadlock || fails_anew || self.is_control_run(run) {
             return true;
         }
         let accesses = Accesses::new(run, self.targets.keys());

@@ -14,7 +14,7 @@
 
 use untorn_schedule::{Plan, RunSpec};
 
-use super::{Exploration, ExploreError, Finding, Progress, forget};
+use super::{Exploration, ExploreError, Finding, Progress};
 use crate::instance::Accesses;
 use crate::judge::{Judged, judge};
 use crate::run::Run;
@@ -85,7 +85,7 @@ impl Exploration<'_> {
         let is_shown = judged.is_some();
         match judged {
             Some(judged) if run.ran.preemptions < before => self.replace(index, run, judged),
-            _ => forget(&run.trace),
+            _ => self.forget_unneeded(&run.trace),
         }
         Ok(is_shown)
     }
@@ -93,12 +93,19 @@ impl Exploration<'_> {
     /// Follows a plan for its own sake. A run that cannot be made shows nothing; that the program can be run is known.
     pub(super) fn run_plan(&mut self, plan: &Plan) -> Result<Option<Run>, ExploreError> {
         let number = self.outcome.runs + 1;
-        let (spec, trace) = (RunSpec::plan(plan.clone()), self.runs.trace_of(number));
+        let spec = match plan.steps.is_empty() {
+            true => RunSpec::default(),
+            false => RunSpec::plan(plan.clone()),
+        };
+        let trace = self.runs.trace_of(number);
         // What it shows becomes evidence: it must happen in a process of its own.
         let Ok(ran) = self.front_end.run_fresh(&spec, &trace) else { return Ok(None) };
         self.outcome.runs = number;
         let run = self.load(spec, ran, &trace)?;
         self.outcome.events += run.history.len() as u64;
+        // Whatever a run was made for, what it shows counts.
+        self.note_deadlock(&run);
+        self.note_failures(&run);
         Ok(Some(run))
     }
 

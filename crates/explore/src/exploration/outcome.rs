@@ -137,6 +137,8 @@ pub struct Outcome {
     pub deadlocked: Vec<Deadlock>,
     /// The different ways in which runs failed. A failure that a finding explains is told with the finding.
     pub failures: Vec<Failure>,
+    /// Runs with a failure of a kind that was not kept, because there were too many kinds.
+    pub more_failures: u32,
     /// Runs that ended well: with exit code 0 and without an uncaught exception.
     pub good_runs: u32,
     /// Runs that did not end by themselves.

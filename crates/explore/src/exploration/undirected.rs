@@ -47,6 +47,8 @@ pub(super) struct Undirected {
     arms: Vec<Record>,
     /// Undirected runs made beside the initial ones; those of other parts of the work count.
     pub(super) made: u32,
+    /// How many runs had been made when the last one was chosen.
+    pub(super) last_at: u32,
 }
 
 impl Default for Undirected {
@@ -59,7 +61,7 @@ impl Default for Undirected {
             PolicyKind::Adversarial,
         ];
         let arms = policies.map(|policy| Record { policy, runs: 0, sum: 0.0 });
-        Self { arms: arms.into(), made: 0 }
+        Self { arms: arms.into(), made: 0, last_at: 0 }
     }
 }
 

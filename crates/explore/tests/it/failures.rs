@@ -30,7 +30,7 @@ fn a_program_that_always_fails_is_never_clean() {
     for (end, kind) in [("fail always", "Failed: always"), ("exit 3", "exit code 3")] {
         let outcome = explore(&two_then("x = 0", "read x r", "read x r", end));
         assert_eq!(kinds(&outcome), [kind]);
-        assert_eq!(outcome.failures[0].dependence, Dependence::None);
+        assert_eq!(outcome.failures[0].dependence, Dependence::EverySchedule);
         assert_eq!(outcome.good_runs, 0);
     }
 }
@@ -85,6 +85,19 @@ fn the_cause_names_the_operations_whose_order_decides() {
     assert!(cause.is_minimal, "{cause:?}");
     assert!(cause.steps.len() <= 2, "{cause:?}");
     assert!(cause.steps.iter().any(|step| matches!(step.event.op, Op::Read { .. })), "{cause:?}");
+}
+
+#[test]
+fn a_failure_without_preemptions_needs_no_step() {
+    // Whoever runs until it blocks fails; only a thread that is interrupted does not.
+    let a = "write ready 1\nread seen s\nif s == 1 goto fine\nfail nobody looked\n.fine";
+    let b = "read ready r\nwrite seen r";
+    let text = two("ready = 0\nseen = 0", a, b);
+    let outcome = explore_with(&text, Options { minimise: 12, ..options() });
+    let failure = outcome.failures.first().expect("it fails without a preemption");
+    assert!(matches!(failure.dependence, Dependence::Schedule { .. }));
+    let cause = failure.cause.as_ref().expect("a cause");
+    assert!(cause.steps.is_empty() && cause.is_minimal, "{cause:?}");
 }
 
 /// B's check comes between the two writes of A, and only then fails.

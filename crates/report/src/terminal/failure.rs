@@ -11,7 +11,10 @@ pub fn failure(failure: &Failure, look: &Look) -> String {
         out.push_str(&paragraph(&format!("at {}", plain(place)), look));
     }
     let cause = failure.cause();
-    if !cause.is_empty() {
+    if failure.steps.is_empty() && !cause.is_empty() {
+        out.push_str(&paragraph(&cause, look));
+    }
+    if !failure.steps.is_empty() {
         out.push_str(&paragraph(&format!("{cause}:"), look));
         let row = |step: &crate::failure::FailureStep| {
             Row::new(&step.operation, if step.decides { TEAR } else { PLAIN })

@@ -162,6 +162,14 @@ impl Follow {
             && sites.iter().any(|site| self.holds.contains(site))
     }
 
+    /// Lets a bystander go that can run, if there is one.
+    fn free_bystander(&mut self, threads: &Threads, locks: &dyn Locks) -> Option<ThreadId> {
+        let mut bystanders = self.bystanders.iter().copied();
+        let next = bystanders.find(|&thread| threads.can_run(thread, locks))?;
+        self.let_go(next);
+        Some(next)
+    }
+
     /// Lets a thread go that was held beside the plan.
     fn let_go(&mut self, thread: ThreadId) {
         self.bystanders.remove(&thread);
@@ -346,6 +354,9 @@ impl Follow {
         if outside {
             return Ok(Instruction::Idle);
         }
+        if let Some(thread) = self.free_bystander(threads, locks) {
+            return Ok(Instruction::Run { thread, budget: HELP, leave: false });
+        }
         Err(leader.map_or(PlanFailure::NoSuchThread, |thread| stuck(thread, threads, locks)))
     }
 
@@ -404,12 +415,8 @@ impl Follow {
         };
         let others: Vec<ThreadId> = threads.live().iter().copied().filter(may_help).collect();
         if others.is_empty() {
-            let bystanders = self.bystanders.iter().copied();
-            let next = bystanders.into_iter().find(|&thread| threads.can_run(thread, locks));
-            if let Some(thread) = next {
-                self.let_go(thread);
-            }
-            return Ok(next);
+            // One that spins or polls may wait for what a bystander does.
+            return Ok(if self.resting { self.free_bystander(threads, locks) } else { None });
         }
         let (last, stretch) = self.helper;
         let goes_on = stretch > 0 && stretch < self.options.quantum && others.contains(&last);

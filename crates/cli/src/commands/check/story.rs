@@ -256,6 +256,12 @@ fn limits(outcome: &Outcome, console: &mut Console) -> Result<()> {
             count(outcome.left_out, "event")
         ))?;
     }
+    if outcome.more_failures > 0 {
+        let runs = count(outcome.more_failures.into(), "run");
+        console.say(&format!(
+            "  NOTE: {runs} failed in ways that are not listed: there were too many\n"
+        ))?;
+    }
     if outcome.unrepeated > 0 {
         console.say(&format!(
             "  NOTE: {} showed something in a JVM that had made runs before, and not in a fresh one: not counted\n",

@@ -13,7 +13,7 @@
 //! Promise: locks around the events allow the second check between the first check and its write. Nothing more:
 //! whether the thread then takes the other branch, only a run can show.
 
-use untorn_trace::{Op, VarId};
+use untorn_trace::{LabelId, Op, VarId};
 
 use super::ProgramPoint;
 use super::groups::{Locals, Remotes};
@@ -111,6 +111,10 @@ fn branch_at(facts: &Facts<'_>, pair: &Pair, check: At) -> Option<UntakenBranch>
 /// The block around an event with the name and the origin of `block`: what the other thread runs is the same code.
 fn same_code(history: &History, block: BlockId, at: At) -> Option<BlockId> {
     let own = history.block(block);
+    // Blocks without a name may be any code.
+    if own.label == LabelId::NONE {
+        return None;
+    }
     let around = std::iter::successors(history.block_of(at), |&id| history.block(id).outer);
     around.take(CLIMB).find(|&id| {
         let other = history.block(id);

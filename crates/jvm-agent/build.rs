@@ -5,15 +5,21 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCES: &str = "java";
-const CLASSES: [&str; 10] = [
+const CLASSES: [&str; 16] = [
+    "java/lang/UntornArguments",
     "java/lang/UntornArrays",
     "java/lang/UntornAtomics",
+    "java/lang/UntornCalls",
     "java/lang/UntornCollections",
     "java/lang/UntornKeptReferent",
     "java/lang/UntornJUnit",
     "java/lang/UntornLocks",
+    "java/lang/UntornOffsets",
     "java/lang/UntornOrders",
     "java/lang/UntornProbe",
+    "java/lang/UntornResults",
+    "java/lang/UntornScenario",
+    "java/lang/UntornSequential",
     "java/lang/UntornServer",
     "java/lang/UntornValues",
 ];

@@ -8,8 +8,8 @@ use untorn_predict::avfilter::{AvFilter, Reading};
 use untorn_predict::lock_valid::{LockValid, Verdict};
 use untorn_predict::simulation::{Knowledge, Simulation};
 use untorn_predict::{At, Facts, Goal, History, Pattern};
-use untorn_testkit::plans::{PlanOracle, PlanRule, check_plan};
 use untorn_testkit::programs::{Explored, ProgramKnobs, Recording, random_program};
+use untorn_testkit::reorderings::{ReorderingOracle, ReorderingRule, check_reordering};
 use untorn_testkit::{Rng, abstraction, name_tables, show};
 use untorn_trace::{EventIdx, VarId};
 
@@ -89,11 +89,12 @@ fn one(
         tally.predictions += 1;
         tally.feasible += u64::from(truth);
         let indices = triple.map(EventIdx::from);
-        let schedule = simulation.schedule(&goal);
-        if let Some(schedule) = &schedule {
-            let plan: Vec<EventIdx> = schedule.plan().steps.into_iter().map(Into::into).collect();
-            check_plan(events, &initial, &indices, &plan, PlanRule::Lock)
-                .map_err(|fault| format!("{triple:?}: {fault:?} in {plan:?}"))?;
+        let reordered = simulation.reordering(&goal);
+        if let Some(reordered) = &reordered {
+            let reordering: Vec<EventIdx> =
+                reordered.reordering().steps.into_iter().map(Into::into).collect();
+            check_reordering(events, &initial, &indices, &reordering, ReorderingRule::Lock)
+                .map_err(|fault| format!("{triple:?}: {fault:?} in {reordering:?}"))?;
         }
         let mut note = |filter: usize, kept: bool| {
             tally.asked[filter] += u64::from(truth);
@@ -103,14 +104,14 @@ fn one(
         note(0, true);
         note(1, filters[0].keeps(&goal));
         note(2, filters[1].keeps(&goal));
-        note(SIMULATION, schedule.is_some());
-        if schedule.is_some() && !truth {
+        note(SIMULATION, reordered.is_some());
+        if reordered.is_some() && !truth {
             return Err(format!("{triple:?} is kept by the simulation, but infeasible"));
         }
         if search {
-            let oracle = oracle.get_or_insert_with(|| PlanOracle::new(events, &initial));
-            note(3, oracle.exists_plan(&indices, PlanRule::SameSource).is_some());
-            note(4, oracle.exists_plan(&indices, PlanRule::SameValue).is_some());
+            let oracle = oracle.get_or_insert_with(|| ReorderingOracle::new(events, &initial));
+            note(3, oracle.exists_reordering(&indices, ReorderingRule::SameSource).is_some());
+            note(4, oracle.exists_reordering(&indices, ReorderingRule::SameValue).is_some());
             note(6, abstraction::reaches(events, triple.map(At::index)));
         }
     }

@@ -152,7 +152,7 @@ fn decide(
         let mut verdict = 1;
         for goal in &candidate.goals {
             tally[3] += 1;
-            let kept = if simulate { simulation.schedule(goal) } else { None };
+            let kept = if simulate { simulation.reordering(goal) } else { None };
             let is_kept = kept.is_some();
             let kept = kept.map_or_else(|| locks.verdict(goal), Verdict::Feasible);
             match kept {

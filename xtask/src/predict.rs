@@ -88,7 +88,7 @@ pub fn print_row(name: &str) -> Result<()> {
     let mut steps = 0;
     for goal in &goals {
         if let (Decision::Feasible(outline), true) = (engine.judge(goal), row.plans) {
-            steps += outline.plan(&history).steps.len();
+            steps += outline.reordering(&history).steps.len();
         }
     }
     let seconds = processor_seconds()? - start;

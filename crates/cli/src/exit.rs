@@ -1,4 +1,4 @@
-//! How a call ends: the four exit codes, and the errors that lead to them.
+//! How a call ends: the five exit codes, and the errors that lead to them.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -20,6 +20,8 @@ pub enum Exit {
     BadInput = 2,
     /// Could not run: a file cannot be written, checkers contradict each other.
     CouldNotRun = 3,
+    /// Nothing was found, and too little was looked at to call the program clean.
+    Inconclusive = 4,
 }
 
 impl From<Exit> for ExitCode {
@@ -92,7 +94,7 @@ impl From<FrontEndError> for Failure {
             FaultKind::Input => Self::input(message),
             // The program that was run has printed it already.
             FaultKind::InputReported => return Self::input(""),
-            FaultKind::Run => Self::run(message),
+            FaultKind::Run | FaultKind::OutOfTime => Self::run(message),
         };
         // What a program printed may be anything.
         let failure = failure.details(details.iter().map(|line| plain(line)));

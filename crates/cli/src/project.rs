@@ -44,6 +44,8 @@ struct CheckTable {
     minimise: Option<u32>,
     all_methods: Option<bool>,
     compositions: Option<bool>,
+    linearizable: Option<String>,
+    with_ops: Option<Vec<String>>,
     with: Option<Vec<StrategyName>>,
     blocks: Option<BlocksName>,
     atomic: Option<Vec<String>>,
@@ -161,6 +163,8 @@ impl Project {
         explicit.fill("minimise", &mut args.minimise, own.minimise);
         explicit.fill("all_methods", &mut args.all_methods, own.all_methods);
         explicit.fill("compositions", &mut args.compositions, own.compositions);
+        explicit.fill("linearizable", &mut args.linearizable, own.linearizable.clone().map(Some));
+        explicit.fill("with_ops", &mut args.with_ops, own.with_ops.clone());
         explicit.fill("with", &mut args.with, own.with.clone());
         explicit.fill("blocks", &mut args.blocks, own.blocks);
         explicit.fill("atomic", &mut args.scope.atomic, own.atomic.clone());

@@ -136,8 +136,13 @@ struct Phrases<'a> {
 
 impl Phrases<'_> {
     fn value(&self, var: VarId, value: Option<Value>) -> String {
-        let kind = self.tables.var_facts(var).values;
-        value.map_or_else(|| "an unknown value".to_owned(), |value| show_value(value, kind))
+        let facts = self.tables.var_facts(var);
+        match value {
+            None => "an unknown value".to_owned(),
+            // What a collection held is not known, only how often it had changed.
+            Some(value) if facts.role.is_collection() => format!("version {}", value.0),
+            Some(value) => show_value(value, facts.values),
+        }
     }
 
     /// Two executions of the same block by the same thread need their positions to be distinguished.

@@ -6,10 +6,10 @@
 //! **What we changed, and why.**
 //! * Every run, whatever it was made for, is searched for instances of every target and for new
 //!   candidates: runs are what costs time, looking at them does not.
-//! * Candidates of one block and one field are one concern. When one of them is proved by values,
-//!   the others are left alone; when it is proved less, they go on.
+//! * Candidates of one block, one field and one pattern are one finding. When one of them is proved by values,
+//!   the others are left alone; when it is proved less, they go on. Other fields and patterns of the block go on.
 //! * Targets take turns: one that was tried less often comes first, then the likelier one.
-//! * Plans are as sure as they can be had: precise first, then simulated; guesses only when nothing else is
+//! * Reorderings are as sure as they can be had: precise first, then simulated; guesses only when nothing else is
 //!   left to do. No plan is followed twice.
 //! * Directed and undirected runs alternate until the budget is used, or until the runs themselves say that nothing
 //!   new is to be expected ([`Novelty`]).
@@ -23,44 +23,54 @@ mod budget;
 mod candidates;
 mod cause;
 mod control_runs;
+mod counterfactual;
+mod evidence;
 mod failures;
 mod judging;
 mod minimise;
 mod options;
 mod outcome;
+mod repetitions;
+mod replays;
 pub(crate) mod run_store;
+mod subject;
+mod sweep;
 mod target_set;
 mod undirected;
 
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use rustc_hash::{FxHashSet, FxHasher};
-use untorn_frontend::{ExitKind, FrontEnd, RunResult};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use untorn_frontend::{ExitKind, FaultKind, FrontEnd, FrontEndError, RunResult, Unseen};
 use untorn_predict::lock_valid::Verdict;
 use untorn_schedule::{Plan, RunSpec};
-use untorn_trace::LabelId;
 
 use crate::conflict_order::{ConflictOrder, Novelty};
 use crate::effects::Normal;
+use crate::failure::failed;
 use crate::feasibility::Feasibility;
 use crate::inversion::LockOrders;
 use crate::judge::Values;
 use crate::run::{LoadOptions, Run};
 use crate::steer;
 use crate::strategy::Strategy;
-use crate::target::{Lead, Order, Target, Unreached, Variant};
+use crate::target::{Identity, Key, PredictedReordering, Prediction, Target, Unreached, Variant};
 
 use budget::Budget;
 use candidates::KnownAnswers;
 use control_runs::ControlRun;
+pub use evidence::{Evidence, OutrunSleep};
 pub use failures::{Cause, CauseStep, Dependence, Failure};
 pub use options::{Only, Options, Shard};
-pub use outcome::{Deadlock, ExploreError, Finding, Outcome, Progress, Unsearched};
+pub use outcome::{AtomicityViolation, Deadlock, ExploreError, Outcome, Progress, Unsearched};
+pub use replays::ReplayTrial;
 use run_store::{RunStore, forget};
-use target_set::{Concern, TargetSet};
+pub use subject::Subject;
+use sweep::Sweep;
+use target_set::TargetSet;
 use undirected::{Arm, HoldMarks, Reward, Undirected};
 
 /// Of so many runs one is undirected, as long as there are plans to follow: what it shows feeds the plans.
@@ -82,15 +92,21 @@ pub struct Exploration<'a> {
     undirected: Undirected,
     marks: Option<HoldMarks>,
     answers: KnownAnswers,
-    /// Findings that rest on what calls returned, until a run shows what they return otherwise.
+    /// Violations that rest on what calls returned, until a run shows what they return otherwise.
     control_runs: Vec<ControlRun>,
     lock_orders: LockOrders,
+    /// Preemptions that are tried one by one.
+    sweep: Sweep,
     /// Hashes of the plans that were followed.
     followed: FxHashSet<u64>,
     /// Directed runs that each target may have; grows while time is left.
     attempts: u32,
     /// Methods were refuted since the last undirected run.
     is_stale: bool,
+    /// By candidate: how often its effects showed without it as well.
+    anyway: FxHashMap<Key, u32>,
+    /// By trace: what came of the one replay of it.
+    replays: FxHashMap<PathBuf, ReplayTrial>,
     outcome: Outcome,
 }
 
@@ -134,9 +150,12 @@ impl<'a> Exploration<'a> {
             answers: KnownAnswers::default(),
             control_runs: Vec::new(),
             lock_orders: LockOrders::default(),
+            sweep: Sweep::default(),
             followed: FxHashSet::default(),
             attempts: options.per_candidate,
             is_stale: false,
+            anyway: FxHashMap::default(),
+            replays: FxHashMap::default(),
             outcome: Outcome::default(),
             options,
         }
@@ -155,6 +174,7 @@ impl<'a> Exploration<'a> {
         self.drop_control_runs();
         self.minimise()?;
         self.resolve_failures()?;
+        self.try_replays()?;
         Ok(self.finish())
     }
 
@@ -180,7 +200,7 @@ impl<'a> Exploration<'a> {
 
     /// Whether one violation alone was looked for, and was found.
     fn has_only(&self) -> bool {
-        self.options.only.is_some() && !self.outcome.findings.is_empty()
+        self.options.only.is_some() && !self.outcome.violations.is_empty()
     }
 
     /// What to run next, at once: control runs; plans for different violations and for locks that are taken in
@@ -192,6 +212,12 @@ impl<'a> Exploration<'a> {
         let is_undirected = self.outcome.runs - self.undirected.last_at >= UNDIRECTED_EVERY;
         if requests.is_empty() && is_undirected {
             requests.extend(self.next_undirected());
+        }
+        while requests.len() < room
+            && let Some(plan) = self.sweep.next()
+        {
+            self.outcome.directed += 1;
+            requests.push(Request::undirected(RunSpec::plan(plan)));
         }
         self.fill_with_directed(&mut requests, room);
         if requests.is_empty()
@@ -209,7 +235,7 @@ impl<'a> Exploration<'a> {
             requests.push(request);
         }
         let may_grow = self.attempts < self.options.per_candidate.saturating_mul(MAX_GROWTH);
-        if requests.is_empty() && may_grow && self.has_leads() {
+        if requests.is_empty() && may_grow && self.has_predictions() {
             // Time is left: every target may be tried more often.
             self.attempts = self.attempts.saturating_mul(2);
             self.fill_with_directed(&mut requests, room);
@@ -218,10 +244,10 @@ impl<'a> Exploration<'a> {
     }
 
     /// Whether some target could be tried again.
-    fn has_leads(&self) -> bool {
+    fn has_predictions(&self) -> bool {
         let shard = self.options.shard;
         self.targets.iter().any(|target| {
-            !target.leads.is_empty() && target.is_mine(shard) && !self.is_settled(target)
+            !target.predictions.is_empty() && target.is_mine(shard) && !self.is_settled(target)
         })
     }
 
@@ -230,7 +256,7 @@ impl<'a> Exploration<'a> {
         while requests.len() < room {
             let Some(target) = self.next_target(&taken) else { break };
             if let Some(request) = self.directed(target) {
-                taken.insert(self.targets.concern(target));
+                taken.insert(self.targets.identity(target));
                 requests.push(request);
             }
         }
@@ -260,20 +286,38 @@ impl<'a> Exploration<'a> {
     }
 
     fn is_over(&self) -> bool {
-        self.budget.is_over(self.outcome.runs, self.could_be_simpler())
+        let is_judged = self.options.judged_by_results && self.outcome.finding_count() > 0;
+        // A run that was ended half way was the last one.
+        is_judged
+            || self.outcome.cut_off > 0
+            || self.budget.is_over(self.outcome.runs, self.could_be_simpler())
+    }
+
+    /// A run under way ends when its time is over. One is always made: without any there is nothing to report.
+    fn limit_run(&mut self, is_exploring: bool) {
+        let keeps_reserve = is_exploring && self.could_be_simpler();
+        let end = self.budget.end(keeps_reserve).filter(|_| self.outcome.runs > 0);
+        self.front_end.end_by(end);
+    }
+
+    /// Counts a run that was ended because time was over.
+    fn note_cut_off(&mut self, error: &FrontEndError) -> bool {
+        let is_cut_off = error.kind == FaultKind::OutOfTime;
+        self.outcome.cut_off += u32::from(is_cut_off);
+        is_cut_off
     }
 
     /// The target that was tried least, the likeliest of them first; one with nothing but guesses last.
-    fn next_target(&self, taken: &BTreeSet<Concern>) -> Option<usize> {
+    fn next_target(&self, taken: &BTreeSet<Identity>) -> Option<usize> {
         let open = self.targets.iter().enumerate().filter(|(index, target)| {
             target.attempts < self.attempts
                 && target.is_mine(self.options.shard)
                 && !self.is_settled(target)
-                && (taken.is_empty() || !taken.contains(&self.targets.concern(*index)))
+                && (taken.is_empty() || !taken.contains(&self.targets.identity(*index)))
         });
         let ready = open.filter_map(|(index, target)| {
-            let lead = target.leads.front()?;
-            let doubt = lead.order.doubt();
+            let prediction = target.predictions.front()?;
+            let doubt = prediction.reordering.doubt();
             Some(((doubt > 1, target.attempts, doubt, target.rank(), index), index))
         });
         ready.min_by_key(|(rank, _)| *rank).map(|(_, index)| index)
@@ -281,18 +325,18 @@ impl<'a> Exploration<'a> {
 
     /// Whether nothing more has to be proved.
     fn is_settled(&self, target: &Target) -> bool {
-        let proves = |found: &Finding| {
+        let proves = |found: &AtomicityViolation| {
             let by_values = matches!(found.judged.values, Values::NotAtomic { .. });
             by_values && target.key.is_covered_by(&found.key)
         };
-        target.done || self.outcome.findings.iter().any(proves)
+        target.done || self.outcome.violations.iter().any(proves)
     }
 
-    /// The run that follows the best lead of a target; `None` if the lead was good for nothing, or its plan was
+    /// The run that follows the best prediction of a target; `None` if no plan comes of it, or its plan was
     /// followed before.
     fn directed(&mut self, index: usize) -> Option<Request> {
-        let lead = self.targets[index].leads.pop_front()?;
-        let (plan, next) = match self.plan_of(&lead) {
+        let prediction = self.targets[index].predictions.pop_front()?;
+        let (plan, next) = match self.plan_of(&prediction) {
             Ok(plan) => plan,
             Err(why) => {
                 self.targets[index].last = why.or(self.targets[index].last.take());
@@ -300,7 +344,9 @@ impl<'a> Exploration<'a> {
             }
         };
         if let Some(variant) = next {
-            self.targets[index].leads.push_front(Lead { variant: Some(variant), ..lead });
+            self.targets[index]
+                .predictions
+                .push_front(Prediction { variant: Some(variant), ..prediction });
         }
         let plan = plan.filter(|plan| self.followed.insert(hash_of(plan)))?;
         self.targets[index].attempts += 1;
@@ -308,23 +354,34 @@ impl<'a> Exploration<'a> {
         Some(Request { spec: RunSpec::plan(plan), target: Some(index), arm: None })
     }
 
-    /// The plan of a lead, if this variant of it has one, and the variant to try next; or why there is no order.
-    fn plan_of(&self, lead: &Lead) -> Result<(Option<Plan>, Option<Variant>), Option<Unreached>> {
-        let run = self.runs.get(lead.run).ok_or(None)?;
-        let goal = &lead.goal.events;
-        let order = match &lead.order {
-            Order::Precise(outline) => Some(outline.plan(&run.history)),
-            Order::Simulated(schedule) | Order::Locks(schedule) => Some(schedule.plan()),
-            Order::Guess => match Feasibility::guess(&run.history, &lead.goal) {
-                Verdict::Feasible(schedule) => Some(schedule.plan()),
-                Verdict::Undecided(_) => None,
-                Verdict::Infeasible => return Err(Some(Unreached::Infeasible)),
-            },
+    /// The plan of a prediction, if this variant of it has one, and the variant to try next; or why there is no
+    /// reordering.
+    fn plan_of(
+        &self,
+        prediction: &Prediction,
+    ) -> Result<(Option<Plan>, Option<Variant>), Option<Unreached>> {
+        let run = self.runs.get(prediction.run).ok_or(None)?;
+        let goal = &prediction.goal.events;
+        let reordering = match &prediction.reordering {
+            PredictedReordering::Precise(outline) => Some(outline.reordering(&run.history)),
+            PredictedReordering::Simulated(suffix) | PredictedReordering::Locks(suffix) => {
+                Some(suffix.reordering())
+            }
+            PredictedReordering::Guess => {
+                match Feasibility::guess(&run.history, &prediction.goal) {
+                    Verdict::Feasible(suffix) => Some(suffix.reordering()),
+                    Verdict::Undecided(_) => None,
+                    Verdict::Infeasible => return Err(Some(Unreached::Infeasible)),
+                }
+            }
         };
-        let interferes = order.as_ref().is_none_or(|order| steer::interferes(run, goal, order));
-        let variant = lead.variant.unwrap_or(Variant::first(interferes));
-        let mut plan = match (&order, variant) {
-            (Some(order), Variant::Held | Variant::Free) => steer::plan(run, lead, order),
+        let interferes =
+            reordering.as_ref().is_none_or(|reordering| steer::interferes(run, goal, reordering));
+        let variant = prediction.variant.unwrap_or(Variant::first(interferes));
+        let mut plan = match (&reordering, variant) {
+            (Some(reordering), Variant::Held | Variant::Free) => {
+                steer::plan(run, reordering, goal, prediction.pending)
+            }
             (None, _) | (_, Variant::Bare) => steer::bare_plan(run, goal),
         };
         if variant == Variant::Free && plan.is_none() {
@@ -340,38 +397,54 @@ impl<'a> Exploration<'a> {
     fn make_runs(&mut self, requests: Vec<Request>) -> Result<(), ExploreError> {
         let open = self.targets.open_count();
         let mut calls = Vec::with_capacity(requests.len());
-        for (request, number) in requests.iter().zip(self.outcome.runs + 1..) {
+        let mut numbers = Vec::with_capacity(requests.len());
+        for request in &requests {
+            let number = self.runs.next_number();
+            numbers.push(number);
             let key = request.target.map(|index| &self.targets[index].key);
             (self.watch)(Progress::Running { number, target: key, open });
             calls.push((request.spec.clone(), self.runs.trace_of(number)));
         }
+        self.limit_run(true);
         let ran = self.front_end.run_all(&calls);
-        for ((request, (_, trace)), ran) in requests.into_iter().zip(calls).zip(ran) {
+        let made = requests.into_iter().zip(numbers).zip(calls).zip(ran);
+        for (((request, number), (_, trace)), ran) in made {
             let ran = match ran {
                 Ok(ran) => ran,
                 // Ctrl-C ends the program as well: that is no error.
                 Err(_) if self.budget.is_interrupted() && self.outcome.runs > 0 => break,
+                Err(error) if self.note_cut_off(&error) => {
+                    forget(&trace);
+                    continue;
+                }
                 Err(error) => return Err(error.into()),
             };
             self.outcome.runs += 1;
-            self.process_run(request, ran, &trace)?;
+            self.process_run(number, request, ran, &trace)?;
         }
         Ok(())
     }
 
-    fn load(&self, spec: RunSpec, ran: RunResult, trace: &Path) -> Result<Run, ExploreError> {
-        let left = LoadOptions {
+    fn load(
+        &self,
+        number: u32,
+        spec: RunSpec,
+        ran: RunResult,
+        trace: &Path,
+    ) -> Result<Run, ExploreError> {
+        let load = LoadOptions {
             most: self.options.max_events,
             entries: self.options.all_methods,
             blocks: &self.outcome.refuted,
             compositions: &self.options.compositions,
         };
-        Ok(Run::load(self.outcome.runs, spec, ran, trace, left)?)
+        Ok(Run::load(number, spec, ran, trace, load)?)
     }
 
     /// Looks at a run from every side.
     fn process_run(
         &mut self,
+        number: u32,
         request: Request,
         ran: RunResult,
         trace: &Path,
@@ -379,6 +452,8 @@ impl<'a> Exploration<'a> {
         let target = request.target;
         let lasting = ran.unseen.iter().filter(|unseen| unseen.is_of_the_program());
         self.outcome.unseen.extend(lasting.map(ToString::to_string));
+        let unresolved = ran.unseen.iter().filter_map(Unseen::unresolved).max();
+        self.outcome.unresolved = self.outcome.unresolved.max(unresolved.unwrap_or(0));
         self.outcome.timed_out += u32::from(ran.exit == ExitKind::TimedOut);
         if let (Some(index), Some(followed)) = (target, &ran.followed) {
             let why = followed.released.clone().unwrap_or_else(|| "the program ended".to_owned());
@@ -387,19 +462,37 @@ impl<'a> Exploration<'a> {
         // Without a single run that was looked at there is nothing to report.
         let is_late = self.outcome.runs > 1 && self.budget.deadline().is_over();
         self.outcome.unsearched.runs += u32::from(is_late);
-        let mut run = self.load(request.spec, ran, trace)?;
+        let mut run = self.load(number, request.spec, ran, trace)?;
         self.outcome.events += run.history.len() as u64 + run.left_out;
         self.outcome.left_out += run.left_out;
+        self.outcome.whole_runs += u32::from(run.left_out == 0);
+        self.outcome.failed_runs += u32::from(failed(&run.ran));
         self.outcome.threads = self.outcome.threads.max(run.history.thread_count());
-        self.outcome.is_seen |= self.is_about(&run);
+        if let Some(only) = &self.options.only {
+            self.outcome.subject.add(&run, only);
+        }
         let is_new_order = self.novelty.add(ConflictOrder::all_of(&run));
+        let before = self.outcome.unsearched;
         let new = if is_late { 0 } else { self.add_candidates(&run, target) };
+        let is_searched = !is_late && self.outcome.unsearched.is_late_as(&before);
+        self.outcome.searched_runs += u32::from(is_searched);
         if run.ran.warm && self.is_notable(&run, target) {
             let Some(fresh) = self.repeat_fresh(&run, target)? else {
-                self.targets.drop_leads_into(self.runs.next_index());
+                self.keep(run, false);
                 return Ok(());
             };
+            if fresh.history.events() != run.history.events() {
+                // Predictions name events of the run by their positions.
+                self.targets.drop_predictions_of(self.runs.next_index());
+                self.add_candidates(&fresh, target);
+            }
             run = fresh;
+        }
+        if self.options.judged_by_results && self.outcome.runs == 1 {
+            self.sweep = Sweep::of(&run);
+        }
+        if !run.outrun().is_empty() && self.is_notable(&run, target) {
+            self.repeat_in_time(&run, target)?;
         }
         self.resolve_control_run(&run);
         (self.watch)(Progress::RunEnded { run: &run, new });
@@ -407,7 +500,7 @@ impl<'a> Exploration<'a> {
             self.lock_orders.add(&run);
         }
         let (refuted, known) = (self.outcome.refuted.len(), self.outcome.finding_count());
-        let mut is_evidence = self.judge_targets(&run, target);
+        let mut is_evidence = !self.options.judged_by_results && self.judge_targets(&run, target);
         is_evidence |= self.note_deadlock(&run);
         is_evidence |= self.note_failures(&run);
         // What is inside of a refuted method, or around it, shows only now.
@@ -429,53 +522,26 @@ impl<'a> Exploration<'a> {
         Ok(())
     }
 
-    /// Repeats a run in a process of its own: only what happens there counts. `None` if it cannot be made, or shows
-    /// nothing.
-    fn repeat_fresh(
-        &mut self,
-        run: &Run,
-        target: Option<usize>,
-    ) -> Result<Option<Run>, ExploreError> {
-        if let Ok(ran) = self.front_end.run_fresh(&run.spec, &run.trace) {
-            let fresh = self.load(run.spec.clone(), ran, &run.trace)?;
-            // Leads name events of the run by their positions.
-            let is_same = fresh.history.events() == run.history.events();
-            if is_same && self.is_notable(&fresh, target) {
-                return Ok(Some(fresh));
-            }
-        }
-        self.outcome.unrepeated += 1;
-        forget(&run.trace);
-        Ok(None)
-    }
-
-    /// Keeps a run for later leads. The trace file stays only if it is evidence.
+    /// Keeps a run for later predictions. The trace file stays only if it is evidence.
     fn keep(&mut self, run: Run, is_evidence: bool) {
         if !is_evidence {
             forget(&run.trace);
         }
         if let Some(dropped) = self.runs.add(run) {
-            self.targets.drop_leads_into(dropped);
+            self.targets.drop_predictions_of(dropped);
         }
-    }
-
-    /// Whether the block that alone is looked for occurs in the run.
-    fn is_about(&self, run: &Run) -> bool {
-        let Some(only) = &self.options.only else { return true };
-        let labels = (0..run.tables.labels.len()).map(LabelId::from_index);
-        labels.into_iter().any(|label| only.is_method(&run.method_of(label)))
     }
 
     fn finish(mut self) -> Outcome {
         let tried_all = |target: &Target| {
-            let is_empty = target.leads.is_empty() && !target.is_cut;
+            let is_empty = target.predictions.is_empty() && !target.is_cut;
             is_empty || target.attempts >= self.options.per_candidate
         };
         let shard = self.options.shard;
         let mine = |target: &&Target| target.is_mine(shard);
         self.outcome.candidates = self.targets.iter().filter(mine).count() as u64;
         for target in self.targets.iter().filter(mine) {
-            let mut known = self.outcome.findings.iter();
+            let mut known = self.outcome.violations.iter();
             if target.done || known.any(|found| target.key.is_covered_by(&found.key)) {
                 continue;
             }

@@ -1,4 +1,5 @@
-//! Runs that fail: an uncaught exception, an exit code other than 0, a signal, a run that does not end.
+//! Runs that fail: an uncaught exception, an exit code other than 0, a signal, a run that does not end, results that
+//! somebody judged to be wrong.
 //!
 //! A deadlock is a failure, too; it has its own type, because more is known of it (see [`crate::deadlock`]).
 
@@ -15,6 +16,8 @@ pub enum FailureKind {
     Signal(i32),
     /// It did not end in time.
     Hang,
+    /// Whoever ran it judged its results to be wrong; why, in words.
+    WrongResults(String),
 }
 
 /// What makes two failures the same: the type and the place of an exception, or how the process ended. Messages, which
@@ -25,6 +28,7 @@ pub enum FailureSignature {
     Exit(i32),
     Signal(i32),
     Hang,
+    WrongResults,
 }
 
 impl FailureKind {
@@ -38,6 +42,7 @@ impl FailureKind {
                 all.push(kind);
             }
         }
+        all.extend(ran.wrong.clone().map(Self::WrongResults));
         let holds_nobody = matches!(spec.control, RunControl::Policy(_));
         match ran.exit {
             ExitKind::Exit(code) if code != 0 && all.is_empty() => all.push(Self::Exit(code)),
@@ -56,6 +61,7 @@ impl FailureKind {
             &Self::Exit(code) => FailureSignature::Exit(code),
             &Self::Signal(signal) => FailureSignature::Signal(signal),
             Self::Hang => FailureSignature::Hang,
+            Self::WrongResults(_) => FailureSignature::WrongResults,
         }
     }
 }
@@ -67,13 +73,19 @@ impl std::fmt::Display for FailureKind {
             Self::Exit(code) => write!(f, "exit code {code}"),
             Self::Signal(signal) => write!(f, "killed by signal {signal}"),
             Self::Hang => f.write_str("the run did not end"),
+            Self::WrongResults(why) => f.write_str(why),
         }
     }
 }
 
 /// Whether a run ended as a run of a correct program does.
 pub(crate) fn ended_well(ran: &RunResult) -> bool {
-    ran.exit == ExitKind::Exit(0) && ran.uncaught.is_empty()
+    ran.exit == ExitKind::Exit(0) && ran.uncaught.is_empty() && ran.wrong.is_none()
+}
+
+/// Whether the program itself ended a run badly. One that was stopped, or got stuck, did not.
+pub(crate) fn failed(ran: &RunResult) -> bool {
+    !ended_well(ran) && !matches!(ran.exit, ExitKind::TimedOut | ExitKind::Deadlock)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Looks for an order of events that leads to a goal: the surest there is.
+//! Looks for a reordering of a run that reaches a goal: the surest there is.
 
 use untorn_predict::candidates::PairCandidate;
 use untorn_predict::lock_valid::{LockValid, Verdict};
@@ -8,7 +8,7 @@ use untorn_predict::simulation::{Knowledge, Simulation};
 use untorn_predict::{At, Deadline, Facts, Goal, History, Strength};
 
 use crate::strategy::{Planning, Strategy};
-use crate::target::Order;
+use crate::target::PredictedReordering;
 
 /// All that can be said of a goal in one run.
 pub(crate) struct Feasibility<'f, 'h> {
@@ -44,51 +44,51 @@ impl<'f, 'h> Feasibility<'f, 'h> {
         self.deadline.is_over()
     }
 
-    /// The surest order that leads to the goal; `None` if locks or threads rule it out, or if the method has
+    /// The surest reordering that reaches the goal; `None` if locks or threads rule it out, or if the method has
     /// no other.
-    pub(crate) fn order(&mut self, goal: &Goal) -> Option<Order> {
+    pub(crate) fn reordering(&mut self, goal: &Goal) -> Option<PredictedReordering> {
         match self.strategy {
             Strategy::PlansOnce(Planning::Locks) => {
                 return match self.locks.verdict(goal) {
-                    Verdict::Feasible(schedule) => Some(Order::Locks(schedule)),
+                    Verdict::Feasible(suffix) => Some(PredictedReordering::Locks(suffix)),
                     Verdict::Infeasible | Verdict::Undecided(_) => None,
                 };
             }
             Strategy::PlansOnce(Planning::Precise) => return self.precise(goal),
             Strategy::Loop | Strategy::Undirected { .. } => {}
         }
-        if let Some(order) = self.precise(goal) {
-            return Some(order);
+        if let Some(reordering) = self.precise(goal) {
+            return Some(reordering);
         }
-        if let Some(schedule) = self.simulation.schedule(goal) {
-            return Some(Order::Simulated(schedule));
+        if let Some(suffix) = self.simulation.reordering(goal) {
+            return Some(PredictedReordering::Simulated(suffix));
         }
-        (!self.locks.is_ruled_out(goal)).then_some(Order::Guess)
+        (!self.locks.is_ruled_out(goal)).then_some(PredictedReordering::Guess)
     }
 
-    /// What [`Order::Guess`] stands for.
+    /// What [`PredictedReordering::Guess`] stands for.
     pub(crate) fn guess(history: &History, goal: &Goal) -> Verdict {
         let facts = Facts::new(history);
         LockValid::new(&facts).verdict(goal)
     }
 
-    fn precise(&mut self, goal: &Goal) -> Option<Order> {
+    fn precise(&mut self, goal: &Goal) -> Option<PredictedReordering> {
         match self.precise.judge(goal) {
-            Decision::Feasible(outline) => Some(Order::Precise(outline)),
+            Decision::Feasible(outline) => Some(PredictedReordering::Precise(outline)),
             Decision::Infeasible | Decision::Undecided(_) => None,
         }
     }
 
     /// The same for all but the last event of four, if that is sure to follow: see
     /// [`PairCandidate::early`].
-    pub(crate) fn early(&mut self, goal: &Goal) -> Option<(Goal, Order, At)> {
+    pub(crate) fn early(&mut self, goal: &Goal) -> Option<(Goal, PredictedReordering, At)> {
         if goal.events.len() < 4 || self.strategy == Strategy::PlansOnce(Planning::Locks) {
             return None;
         }
         let (part, pending) = PairCandidate::early(goal)?;
         let Decision::Feasible(outline) = self.precise.judge(&part) else { return None };
-        let plan = outline.plan(self.history);
-        let follows = PairCandidate::is_pending(self.history, &plan, pending);
-        follows.then_some((part, Order::Precise(outline), pending))
+        let reordering = outline.reordering(self.history);
+        let follows = PairCandidate::is_pending(self.history, &reordering, pending);
+        follows.then_some((part, PredictedReordering::Precise(outline), pending))
     }
 }

@@ -31,6 +31,7 @@ struct Remote {
     sites: [SiteAccess; 2],
     /// The variable that the torn block accesses first comes first here, too.
     same_order: bool,
+    is_one_object: bool,
 }
 
 /// Accesses of one place that are tried for one instance of two variables.
@@ -89,8 +90,8 @@ impl<'r> Accesses<'r> {
             (Shape::One(_), &[first, second, _]) => {
                 lasts.into_iter().find_map(|last| self.ending_at(key, first, second, last))
             }
-            (Shape::Two { same_order, .. }, &[first, other, more, _]) => {
-                let remote = Remote { sites: [other, more], same_order };
+            (Shape::Two { same_order, is_one_object, .. }, &[first, other, more, _]) => {
+                let remote = Remote { sites: [other, more], same_order, is_one_object };
                 lasts.into_iter().find_map(|last| self.crossing_at(key, first, &remote, last))
             }
             _ => None,
@@ -131,7 +132,7 @@ impl<'r> Accesses<'r> {
         let earlier = all[..all.partition_point(|&at| at < last)].iter().rev();
         let mut earlier = earlier.copied().take(MAX_TRIED);
         let start = earlier
-            .find(|&at| history.event(at).thread == thread && self.is_one_object(at, last))?;
+            .find(|&at| history.event(at).thread == thread && self.is_pair(at, last, remote))?;
         if !self.is_one_block(key, start, last) {
             return None;
         }
@@ -174,15 +175,12 @@ impl<'r> Accesses<'r> {
         &all[all.partition_point(|&at| at <= start)..]
     }
 
-    /// Whether two accesses are of two variables of one object.
-    fn is_one_object(&self, one: At, other: At) -> bool {
+    /// Whether two accesses are of two variables, of one object or of two as is wanted.
+    fn is_pair(&self, one: At, other: At, remote: &Remote) -> bool {
         let (one, other) = (self.var(one), self.var(other));
-        one != other
-            && self
-                .run
-                .objects
-                .of(one)
-                .is_some_and(|object| self.run.objects.of(other) == Some(object))
+        let [object, of_other] = [one, other].map(|var| self.run.objects.of(var));
+        let is_one_object = object.is_some() && object == of_other;
+        one != other && is_one_object == remote.is_one_object
     }
 
     /// Whether a block of that name and origin is around both. Who waits on a monitor wants others to run: what comes

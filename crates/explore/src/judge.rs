@@ -44,7 +44,12 @@ pub enum Values {
 #[derive(Clone, Debug)]
 pub struct Judged {
     pub values: Values,
+    /// What is visible, and does not show without the interruption, as far as that could be tested.
     pub effects: Vec<Effect>,
+    /// Runs in which the block ran as a whole, and none of the effects showed.
+    pub undone: u32,
+    /// Those of the effects that no run without the interruption could be compared with.
+    pub untested: Vec<Effect>,
     /// How the run ended.
     pub ended: ExitKind,
     /// The conflict cycle that the instance makes.
@@ -106,11 +111,27 @@ impl Judged {
     /// others. That other code was meant to be atomic is only inferred: then the values must prove the harm. Of a lost
     /// update they do. Reading twice, or showing others a value and then another one, is what polling, flags and
     /// hand-made locks do on purpose: there something must be visible as well, or calls that look meant to be one step must
-    /// have said what they do not say otherwise.
+    /// have said what they do not say otherwise. That two objects belong together is a guess, too: there the values must
+    /// prove it even of a declared block.
     pub fn is_violation(&self, key: &Key) -> bool {
         let by_values = matches!(self.values, Values::NotAtomic { .. });
         let is_meant = key.origin == Origin::Declared && !self.is_open;
-        is_meant || (by_values && self.is_harmful)
+        (is_meant && (by_values || !key.is_wide())) || (by_values && self.is_harmful)
+    }
+
+    /// The same with other effects.
+    #[must_use]
+    pub(crate) fn with_effects(
+        self,
+        run: &Run,
+        key: &Key,
+        instance: &Instance,
+        effects: Vec<Effect>,
+    ) -> Self {
+        let harm = Harm { effects: &effects, composed: self.composed.clone() };
+        let is_harmful = is_harmful(run, key, instance, &harm);
+        let is_doubtful = is_doubtful(run, key, instance, &harm);
+        Self { effects, is_harmful, is_doubtful, ..self }
     }
 
     /// How much it proves: more is better.
@@ -236,6 +257,8 @@ pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) 
         is_harmful: is_harmful(run, key, instance, harm),
         is_open: is_open(run, instance),
         effects: harm.effects.to_vec(),
+        undone: 0,
+        untested: Vec::new(),
         composed: harm.composed.clone(),
         is_doubtful: is_doubtful(run, key, instance, harm),
         ended: run.ran.exit,

@@ -1,8 +1,9 @@
 //! The loop: from candidates to violations that happened, with proof.
 //!
-//! [`Exploration`] runs the program through a [`FrontEnd`](untorn_frontend::FrontEnd), finds candidates in each trace, asks `predict` for an
-//! order of events that tears them, lets the scheduler follow it ([`steer`]), looks whether it happened
-//! ([`instance`]) and judges what did ([`judge`]).
+//! [`Exploration`] runs the program through a [`FrontEnd`](untorn_frontend::FrontEnd), finds candidates in each trace,
+//! asks `predict` for a reordering in which they happen, lets the scheduler follow it ([`steer`]), looks whether it
+//! happened ([`instance`]) and judges what did ([`judge`]). A finding is an [`AtomicityViolation`], a [`Deadlock`] or a
+//! [`Failure`], each with its [`Evidence`].
 
 mod compositions;
 mod conflict_order;
@@ -27,12 +28,13 @@ pub use conflict_order::Saturation;
 pub use deadlock::{DeadlockState, EventAt, HeldLock, WaitingThread};
 pub use effects::Effect;
 pub use exploration::{
-    Cause, CauseStep, Deadlock, Dependence, Exploration, ExploreError, Failure, Finding, Only,
-    Options, Outcome, Progress, Shard, Unsearched,
+    AtomicityViolation, Cause, CauseStep, Deadlock, Dependence, Evidence, Exploration,
+    ExploreError, Failure, Only, Options, Outcome, OutrunSleep, Progress, ReplayTrial, Shard,
+    Subject, Unsearched,
 };
 pub use failure::{FailureKind, FailureSignature};
 pub use judge::{CallMade, Composed, Judged, Surprise, Values, weight};
 pub use run::{Run, RunError};
 pub use strategy::{Judge, Planning, Strategy};
-pub use target::{Key, KeyFacts, Shape, Target, Unreached};
+pub use target::{Identity, Key, KeyFacts, Shape, Target, Unreached};
 pub use tracked_calls::Answer;

@@ -1,15 +1,15 @@
 //! Where the policies that hold threads are to hold them, judging by a run that was made before.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_predict::candidates::Sources;
 use untorn_predict::{At, BlockId, Deadline, Facts, History};
-use untorn_schedule::{Marks, Role};
+use untorn_schedule::{ExpectedEvents, Marks, Role};
 use untorn_serializability::atomizer::Atomizer;
 use untorn_serializability::{Checker, Warning};
-use untorn_trace::{EventIdx, LockId, Op, SiteId, ThreadId};
+use untorn_trace::{EventIdx, LockId, Op, SiteId, ThreadId, VarId};
 
 use crate::compositions::Compositions;
 use crate::places;
@@ -107,6 +107,80 @@ pub fn suspicious(run: &Run) -> Marks {
     marks(run, history.all().filter(is_suspicious).map(|at| (Role::Hold, at)))
 }
 
+/// Sets of events, each of which is interesting by itself, that are kept for SURW.
+const MAX_SETS: usize = 64;
+
+/// What an event accesses.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Object {
+    Lock(LockId),
+    Var(VarId),
+}
+
+/// For SURW: the acquisitions of one lock, or the accesses of one variable, for each that several threads use, with how
+/// many of them each thread has. One whose accesses stand at the same places as those of another is left out.
+pub fn interesting(run: &Run) -> Vec<Marks> {
+    let history = &run.history;
+    let mut objects: BTreeMap<Object, (Use, BTreeSet<(SiteId, usize)>)> = BTreeMap::new();
+    for event in history.all().map(|at| history.event(at)) {
+        let (object, writes) = match event.op {
+            Op::Acquire { lock, .. } => (Object::Lock(lock), true),
+            Op::Read { var, .. } => (Object::Var(var), false),
+            Op::Write { var, .. } => (Object::Var(var), true),
+            _ => continue,
+        };
+        let (used, places) = objects.entry(object).or_default();
+        used.add(event.thread, writes);
+        places.insert((event.site, event.op.code()));
+    }
+    let shared =
+        objects.into_values().filter(|(used, _)| used.is_shared()).map(|(_, places)| places);
+    let mut seen = BTreeSet::new();
+    let sets = shared.filter(|places| seen.insert(places.clone())).take(MAX_SETS);
+    sets.map(|places| counted(run, &places)).collect()
+}
+
+/// Who uses an object.
+#[derive(Clone, Copy, Debug, Default)]
+struct Use {
+    first: Option<ThreadId>,
+    by_several: bool,
+    written: bool,
+}
+
+impl Use {
+    fn add(&mut self, thread: ThreadId, writes: bool) {
+        self.by_several |= *self.first.get_or_insert(thread) != thread;
+        self.written |= writes;
+    }
+
+    const fn is_shared(self) -> bool {
+        self.by_several && self.written
+    }
+}
+
+/// The events of these kinds at these sites, and how many of them each thread has.
+fn counted(run: &Run, places: &BTreeSet<(SiteId, usize)>) -> Marks {
+    let history = &run.history;
+    let mut expected = vec![ExpectedEvents::default(); run.tables.threads.len()];
+    let mut own = Vec::new();
+    for at in history.all() {
+        let event = history.event(at);
+        if let Op::Fork { child } = event.op
+            && let Some(started) = expected.get_mut(child.index())
+        {
+            started.parent = Some(event.thread);
+        }
+        if places.contains(&(event.site, event.op.code())) {
+            own.push((Role::Hold, at));
+            if let Some(expected) = expected.get_mut(event.thread.index()) {
+                expected.events += 1;
+            }
+        }
+    }
+    Marks { expected, ..marks(run, own.into_iter()) }
+}
+
 /// All of them, each once.
 pub(crate) fn union(all: impl Iterator<Item = Marks>) -> Marks {
     let mut union = Marks::default();
@@ -128,5 +202,5 @@ fn marks(run: &Run, events: impl Iterator<Item = (Role, At)>) -> Marks {
             marks.extend(places::planned(&run.tables, event).map(|place| (role, place)));
         }
     }
-    Marks { marks }
+    Marks { marks, expected: Vec::new() }
 }

@@ -10,7 +10,10 @@ use untorn_predict::candidates::{
 };
 use untorn_predict::{At, BlockId, Deadline, Facts, Goal, History, Origin};
 use untorn_trace::formats::open::{Input, OpenOptions, open};
-use untorn_trace::{BATCH, Event, LabelId, Op, SiteId, Tables, VarId, VarRole};
+use untorn_trace::{
+    BATCH, BlockKind, CallOutcome, Event, LabelId, Op, OutrunWait, SiteId, Tables, Value,
+    ValueKind, VarId, VarRole,
+};
 
 use crate::compositions::Compositions;
 use crate::exploration::Unsearched;
@@ -83,12 +86,22 @@ impl LoadOptions<'_> {
             self.blocks.contains(name) || (self.entries && is_entry)
         };
         let labels: Vec<bool> = tables.labels.iter().enumerate().map(is_left).collect();
+        let is_left = |label: LabelId| labels.get(label.index()) == Some(&true);
+        let mut methods = FxHashSet::default();
         for event in events {
-            if let Op::Begin { label, .. } | Op::End { label } = event.op
-                && labels.get(label.index()) == Some(&true)
-            {
-                event.op = Op::HIDDEN;
-            }
+            // A method that does not count as a declared block is what every other method is: an activation.
+            event.op = match event.op {
+                Op::Begin { label: method, kind: BlockKind::Named, .. } if is_left(method) => {
+                    methods.insert(method);
+                    Op::Call { method, known: false, value: Value::default() }
+                }
+                Op::End { label: method } if methods.contains(&method) => {
+                    let (outcome, known, value) = (CallOutcome::default(), false, Value::default());
+                    Op::Return { method, outcome, known, value }
+                }
+                Op::Begin { label, .. } | Op::End { label } if is_left(label) => Op::HIDDEN,
+                op => op,
+            };
         }
     }
 }
@@ -149,6 +162,11 @@ impl Run {
             tracked_calls,
             classes,
         })
+    }
+
+    /// Sleeps, and waits with a time limit, that ended by time while a thread that could run was held.
+    pub(crate) fn outrun(&self) -> &[OutrunWait] {
+        self.ran.followed.as_ref().map_or(&[], |followed| &followed.outrun)
     }
 
     /// Whether a plan can name places of the class of a site.
@@ -216,15 +234,20 @@ impl Run {
         let shape = Shape::One(candidate.pattern);
         let (origin, block) = (candidate.origin, candidate.block);
         let key = self.key(&candidate.points, shape, origin, block, &[candidate.var])?;
-        let is_body = self.is_body(&candidate.points, origin, block);
+        // What a body reads, changes and writes back is one step, however many lines it takes. That one object takes
+        // the place of another says nothing of that kind.
+        let values = self.tables.var_facts(candidate.var).values;
+        let is_step = candidate.is_dependent && values != ValueKind::Ref;
+        let is_body = !is_step && self.is_body(&candidate.points, &candidate.goals, origin, block);
         let (instances, goals) = (candidate.instances, candidate.goals);
         Some(Suspect { key, is_body, is_composed: false, instances, goals })
     }
 
     fn two(&self, pair: PairCandidate) -> Option<Suspect> {
-        let shape = Shape::Two { writes: pair.writes, same_order: pair.same_order };
+        let PairCandidate { writes, same_order, is_one_object, .. } = pair;
+        let shape = Shape::Two { writes, same_order, is_one_object };
         let key = self.key(&pair.points, shape, pair.origin, pair.block, &pair.vars)?;
-        let is_body = self.is_body(&pair.points, pair.origin, pair.block);
+        let is_body = self.is_body(&pair.points, &pair.goals, pair.origin, pair.block);
         let (instances, goals) = (pair.instances, pair.goals);
         Some(Suspect { key, is_body, is_composed: false, instances, goals })
     }
@@ -264,12 +287,19 @@ impl Run {
             origin,
             block: self.name_of(block).to_owned(),
             field: fields.join(" and "),
+            members: fields,
         })
     }
 
     /// Whether the block of a candidate is nothing but the body of a thread or of a task, which nobody means to be
     /// atomic as a whole. One statement of it may still be: `count++`.
-    fn is_body(&self, points: &[ProgramPoint], origin: Origin, block: BlockId) -> bool {
+    fn is_body(
+        &self,
+        points: &[ProgramPoint],
+        goals: &[Goal],
+        origin: Origin,
+        block: BlockId,
+    ) -> bool {
         if origin == Origin::Declared || self.history.block(block).outer.is_some() {
             return false;
         }
@@ -278,7 +308,18 @@ impl Run {
             _ => String::new(),
         };
         let label = self.history.block(block).label;
-        self.tables.label_facts(label).is_entry && line(points.first()) != line(points.last())
+        // The same line in something that the body calls twice is two statements of the body.
+        let is_direct = |goal: &Goal| {
+            let ends = [goal.events.first(), goal.events.last()].into_iter().flatten();
+            ends.into_iter().all(|&at| {
+                let own = self.history.block_of(at).map(|id| self.history.block(id).label);
+                let site = self.tables.sites.get(self.history.event(at).site);
+                own == Some(label) && site.is_none_or(|site| !site.facts.is_library)
+            })
+        };
+        let is_statement =
+            line(points.first()) == line(points.last()) && goals.iter().any(is_direct);
+        self.tables.label_facts(label).is_entry && !is_statement
     }
 
     /// The blocks around an event, the innermost first.

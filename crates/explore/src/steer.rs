@@ -1,20 +1,20 @@
-//! From a predicted order of events to a plan that the scheduler can follow.
+//! From a reordering of a run to a plan that the scheduler can follow.
 //!
-//! A predicted plan is a sequence of all events up to the last of the goal. The scheduler wants places:
+//! A reordering is a sequence of all events up to the last of the goal. The scheduler wants places:
 //! "this thread, when it comes here for the n-th time". Of each stretch in which one thread runs, the first
 //! and the last event that have a place are steps: the first holds the thread until the stretch begins,
 //! often before it takes a lock that others still need; what is between them follows by itself. The events
 //! of the goal are steps always.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use untorn_predict::{At, Goal, Plan as Order};
+use untorn_predict::{At, Reordering};
 use untorn_schedule::{Plan, PlanPoint, PlanStep, PlanThread};
 use untorn_trace::{Access, LockId, Op, SiteId, ThreadId, VarId, VarRole};
 
 use crate::instance::Instance;
 use crate::places;
 use crate::run::Run;
-use crate::target::Lead;
+use crate::target::Key;
 
 /// Steps of a plan. Each makes the program ask at its place; a long plan is a slow run.
 const MAX_STEPS: usize = 4_000;
@@ -35,8 +35,14 @@ impl Arrivals {
     }
 }
 
-/// The plan; `None` if the events of the goal have no places.
-pub(crate) fn plan(run: &Run, lead: &Lead, order: &Order) -> Option<Plan> {
+/// The plan of a reordering that reaches a goal; after that an event may be pending. `None` if the events of the goal
+/// have no places.
+pub(crate) fn plan(
+    run: &Run,
+    reordering: &Reordering,
+    goal: &[At],
+    pending: Option<At>,
+) -> Option<Plan> {
     let mut arrivals = Arrivals::default();
     let mut named: FxHashMap<(SiteId, usize), bool> = FxHashMap::default();
     // Events, and how often their threads had come to their places.
@@ -44,7 +50,7 @@ pub(crate) fn plan(run: &Run, lead: &Lead, order: &Order) -> Option<Plan> {
     // Behind the first event of the stretch: the last one so far that has a place.
     let mut open: Option<(At, u32)> = None;
     let mut stretch = None;
-    for &at in &order.steps {
+    for &at in &reordering.steps {
         let event = run.history.event(at);
         // A release needs no step: who waits for the lock lets its owner run that far. And a method that holds
         // one has several places that release it.
@@ -60,7 +66,7 @@ pub(crate) fn plan(run: &Run, lead: &Lead, order: &Order) -> Option<Plan> {
             continue;
         }
         let second = run.history.second_half(at);
-        let is_goal = lead.goal.events.iter().any(|&event| event == at || Some(event) == second);
+        let is_goal = goal.iter().any(|&event| event == at || Some(event) == second);
         let is_named = *named.entry((event.site, event.op.code())).or_insert_with(|| {
             places::planned(&run.tables, event).is_some() && run.is_recorded(event.site)
         });
@@ -83,7 +89,7 @@ pub(crate) fn plan(run: &Run, lead: &Lead, order: &Order) -> Option<Plan> {
         }
     }
     steps.extend(open);
-    let last = lead.pending.and_then(|at| single(run, at));
+    let last = pending.and_then(|at| single(run, at));
     let first = (steps.len() + usize::from(last.is_some())).saturating_sub(MAX_STEPS);
     let named = steps[first..].iter().filter_map(|&(at, occurrence)| {
         let event = run.history.event(at);
@@ -171,13 +177,13 @@ pub(crate) fn holds(run: &Run, goal: &[At]) -> Vec<PlanPoint> {
     places
 }
 
-/// Whether, in this order, a thread without a part in the goal writes one of its variables between its events.
-pub(crate) fn interferes(run: &Run, goal: &[At], order: &Order) -> bool {
+/// Whether, in this reordering, a thread without a part in the goal writes one of its variables between its events.
+pub(crate) fn interferes(run: &Run, goal: &[At], reordering: &Reordering) -> bool {
     let history = &run.history;
     let threads: Vec<ThreadId> = goal.iter().map(|&at| history.event(at).thread).collect();
     let vars: Vec<u32> = goal.iter().map(|&at| history.event(at).op.target()).collect();
-    let first = order.steps.iter().position(|at| goal.contains(at)).unwrap_or(0);
-    order.steps[first..].iter().any(|&at| {
+    let first = reordering.steps.iter().position(|at| goal.contains(at)).unwrap_or(0);
+    reordering.steps[first..].iter().any(|&at| {
         let event = history.event(at);
         let writes = matches!(event.op, Op::Write { var, .. } if vars.contains(&var.0));
         writes && !threads.contains(&event.thread)
@@ -209,25 +215,19 @@ pub(crate) fn events_of(run: &Run, plan: &Plan) -> Vec<Option<At>> {
 
 /// The order of a whole run, as a plan.
 pub(crate) fn whole(run: &Run) -> Option<Plan> {
-    let order = Order { steps: run.history.all().collect() };
-    let goal = Goal::new(&[]);
-    let (order_kind, pending) = (crate::target::Order::Guess, None);
-    let lead = Lead { run: 0, goal, order: order_kind, pending, variant: None };
-    plan(run, &lead, &order).filter(|plan| !plan.steps.is_empty())
+    let observed = Reordering { steps: run.history.all().collect() };
+    plan(run, &observed, &[], None).filter(|plan| !plan.steps.is_empty())
 }
 
 /// Plans that may show an instance of a run again: its accesses alone, then the order of the whole run up to there.
-pub(crate) fn recipes(run: &Run, instance: &Instance) -> Vec<Plan> {
+pub(crate) fn reproducing_plans(run: &Run, instance: &Instance) -> Vec<Plan> {
     let mut events = instance.all().to_vec();
     events.sort_unstable();
     events.dedup();
     let bare = bare_plan(run, &events);
     let end = events.last().map_or(0, |at| at.0 + 1);
-    let order = Order { steps: (0..end).map(At).collect() };
-    let goal = Goal::new(&events);
-    let lead =
-        Lead { run: 0, goal, order: crate::target::Order::Guess, pending: None, variant: None };
-    bare.into_iter().chain(plan(run, &lead, &order)).collect()
+    let observed = Reordering { steps: (0..end).map(At).collect() };
+    bare.into_iter().chain(plan(run, &observed, &events, None)).collect()
 }
 
 /// The order of a run up to the first access of an instance; then its thread goes on to the second.
@@ -235,11 +235,39 @@ pub(crate) fn undisturbed(run: &Run, instance: &Instance) -> Option<Plan> {
     let [first, last] = instance.own;
     let own = run.history.of_thread(run.history.event(first).thread);
     let rest = own.iter().copied().filter(|&at| first < at && at <= last);
-    let order = Order { steps: (0..=first.0).map(At).chain(rest).collect() };
-    let goal = Goal::new(&[first, last]);
-    let lead =
-        Lead { run: 0, goal, order: crate::target::Order::Guess, pending: None, variant: None };
-    plan(run, &lead, &order)
+    let reordering = Reordering { steps: (0..=first.0).map(At).chain(rest).collect() };
+    plan(run, &reordering, &[first, last], None)
+}
+
+/// The order of a run up to the end of an instance.
+pub(crate) fn interrupted(run: &Run, instance: &Instance) -> Option<Plan> {
+    let end = instance.all().into_iter().max().map_or(0, |at| at.0 + 1);
+    let observed = Reordering { steps: (0..end).map(At).collect() };
+    plan(run, &observed, &instance.all(), None)
+}
+
+/// The order of a run up to an instance, and then its block as a whole: before what the other thread does in the
+/// instance, and after it.
+pub(crate) fn uninterrupted(run: &Run, key: &Key, instance: &Instance) -> [Option<Plan>; 2] {
+    let history = &run.history;
+    let ([first, last], [one, other]) = (instance.own, instance.other);
+    let block = run.block_of_origin(instance.own, key.origin).map(|id| history.block(id));
+    let begin = block.map_or(first, |block| block.begin.min(first)).min(one).min(other);
+    let end = block.and_then(|block| block.end).unwrap_or(last).max(last);
+    let part = |at: At, until: At| {
+        let thread = history.of_thread(history.event(at).thread);
+        thread.iter().copied().filter(move |at| (begin..=until).contains(at))
+    };
+    let planned = |steps: Vec<At>| {
+        let before = (0..begin.0).map(At);
+        let reordering = Reordering { steps: before.chain(steps).collect() };
+        plan(run, &reordering, &instance.all(), None)
+    };
+    let foreign = || part(one, one.max(other));
+    [
+        planned(part(first, end).chain(foreign()).collect()),
+        planned(foreign().chain(part(first, last)).collect()),
+    ]
 }
 
 /// A call that changes what a map holds for a key changes what it holds at all: two updates, and the thread came

@@ -1,4 +1,4 @@
-//! What a chase does with its budget: the loop, or one of the methods it is compared with.
+//! What an exploration does with its budget: the loop, or one of the methods it is compared with.
 
 use untorn_schedule::PolicyKind;
 

@@ -1,9 +1,9 @@
-//! What is chased: a candidate, the same in every run that shows it.
+//! A candidate that runs are directed at, the same in every run that shows it.
 
 use std::collections::VecDeque;
 
 use untorn_predict::closure::Outline;
-use untorn_predict::{At, Goal, Origin, Pattern, Schedule};
+use untorn_predict::{At, Goal, Origin, Pattern, SuffixReordering};
 
 use crate::exploration::Shard;
 use crate::feasibility::Feasibility;
@@ -19,6 +19,8 @@ pub enum Shape {
         writes: [bool; 4],
         /// Whether the other thread accesses the variables in the same order.
         same_order: bool,
+        /// Whether the variables are parts of one object. That two objects belong together is a bolder guess.
+        is_one_object: bool,
     },
 }
 
@@ -50,6 +52,8 @@ pub struct Key {
     pub method: String,
     /// The variable, whatever the object; of two, both.
     pub field: String,
+    /// The same, each by itself.
+    pub members: Vec<String>,
     pub facts: KeyFacts,
 }
 
@@ -66,14 +70,24 @@ pub struct KeyFacts {
 }
 
 impl Key {
-    /// What is one violation to who has to mend it: a block that was declared to be atomic and is not; of
-    /// other code, what it does to one field, or to the insides of the JDK's objects.
-    pub fn concern(&self) -> (Origin, &str, &str) {
-        let field = match self.origin {
-            Origin::Inferred if !self.facts.is_library => &self.field,
-            _ => "",
-        };
+    /// The block and what of it: a variable, or the insides of the JDK's objects, which have no name that means anything
+    /// to who calls them.
+    pub fn subject(&self) -> (Origin, &str, &str) {
+        let field = if self.facts.is_library { "" } else { &self.field };
         (self.origin, &self.block, field)
+    }
+
+    /// What makes two violations one finding: the block, the variable and the pattern. Of the insides of the JDK's objects
+    /// the pattern means as little as the variable.
+    pub fn identity(&self) -> Identity {
+        let (origin, block, field) = self.subject();
+        let pattern = if self.facts.is_library { String::new() } else { self.shape.letters() };
+        Identity { origin, block: block.to_owned(), field: field.to_owned(), pattern }
+    }
+
+    /// Whether it is about two objects.
+    pub(crate) fn is_wide(&self) -> bool {
+        matches!(self.shape, Shape::Two { is_one_object: false, .. })
     }
 
     /// Smaller is more likely to matter.
@@ -82,50 +96,65 @@ impl Key {
             (Origin::Declared, Shape::One(Pattern::ReadWriteWrite)) => 0,
             (Origin::Declared, Shape::One(_)) => 1,
             (Origin::Inferred, Shape::One(Pattern::ReadWriteWrite)) => 2,
-            (Origin::Declared, Shape::Two { .. }) => 3,
+            (Origin::Declared, Shape::Two { is_one_object: true, .. }) => 3,
             (Origin::Inferred, Shape::One(Pattern::ReadWriteRead)) => 6,
             (Origin::Inferred, Shape::One(_)) => 4,
-            (Origin::Inferred, Shape::Two { .. }) => 5,
+            (Origin::Inferred, Shape::Two { is_one_object: true, .. }) => 5,
+            (Origin::Declared, Shape::Two { is_one_object: false, .. }) => 7,
+            (Origin::Inferred, Shape::Two { is_one_object: false, .. }) => 8,
         }
     }
 
-    /// Whether a finding leaves nothing to look for here. Who mends a block because of one variable
-    /// mends it for two as well.
+    /// Whether a finding leaves nothing to look for here. Who mends a block because of one variable mends it for that
+    /// variable and another one as well.
     pub(crate) fn is_covered_by(&self, found: &Key) -> bool {
+        let is_block = (self.origin, &self.block) == (found.origin, &found.block);
+        let shares = || self.members.iter().any(|own| found.members.contains(own));
         match self.shape {
-            Shape::One(_) => self.concern() == found.concern(),
-            Shape::Two { .. } => (self.origin, &self.block) == (found.origin, &found.block),
+            Shape::One(_) => is_block && self.identity() == found.identity(),
+            Shape::Two { .. } => is_block && (self.facts.is_library || shares()),
         }
     }
 }
 
-/// A way to try: events of a run, and an order of events that leads there.
+/// The identity of a finding: see [`Key::identity`].
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Identity {
+    pub origin: Origin,
+    pub block: String,
+    /// Empty if it is about the insides of the JDK's objects.
+    pub field: String,
+    /// Letters, as [`Shape::letters`] gives them; empty if `field` is.
+    pub pattern: String,
+}
+
+/// That a target can happen: events of a run that match it, and a reordering of the run that reaches them.
 #[derive(Clone, Debug)]
-pub(crate) struct Lead {
+pub(crate) struct Prediction {
     /// Index of the run.
     pub run: usize,
     pub goal: Goal,
-    pub order: Order,
+    pub reordering: PredictedReordering,
     /// An event that follows when the goal is reached.
     pub pending: Option<At>,
     /// How it is tried next; `None` before it was ever tried.
     pub variant: Option<Variant>,
 }
 
-/// In which of several ways a lead is tried.
+/// In which of several ways a prediction is tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Variant {
-    /// The order, while threads without steps are held before they touch what the goal is about.
+    /// The reordering, while threads without steps are held before they touch what the goal is about.
     Held,
     /// Nothing but the events of the goal, while all others are held in the same way.
     Bare,
-    /// The order alone: the other threads may be needed.
+    /// The reordering alone: the other threads may be needed.
     Free,
 }
 
 impl Variant {
-    /// What to try when this one led nowhere. An order in which other threads write what the goal is about hides the
-    /// harm: then the goal alone comes first.
+    /// What to try when this one led nowhere. A reordering in which other threads write what the goal is about
+    /// hides the harm: then the goal alone comes first.
     pub(crate) fn next(self, interferes: bool) -> Option<Self> {
         match (self, interferes) {
             (Self::Held, false) | (Self::Bare, true) => {
@@ -142,21 +171,22 @@ impl Variant {
     }
 }
 
-/// How sure an order is.
+/// A reordering, by how sure it is that the program can do it.
 #[derive(Clone, Debug)]
-pub(crate) enum Order {
+pub(crate) enum PredictedReordering {
     /// Every thread sees what it saw: it can happen.
     Precise(Outline),
     /// A simulation of the recorded events gets there.
-    Simulated(Schedule),
+    Simulated(SuffixReordering),
     /// Locks and threads allow it. Some thread will see another value than it saw, and nobody knows
     /// what it does then.
-    Locks(Schedule),
-    /// Locks and threads do not rule it out. The order, which is as long as the run, is looked for when it is its turn.
+    Locks(SuffixReordering),
+    /// Locks and threads do not rule it out. The reordering, which is as long as the run, is looked for when it is
+    /// tried.
     Guess,
 }
 
-impl Order {
+impl PredictedReordering {
     /// Smaller is surer.
     pub(crate) fn doubt(&self) -> u8 {
         match self {
@@ -170,9 +200,9 @@ impl Order {
 /// Why a target was given up.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unreached {
-    /// No order of the events seen leads there: proved for every instance tried.
+    /// No reordering of a run reaches it: proved for every instance tried.
     Infeasible,
-    /// No plan was found, and it was not proved that there is none.
+    /// No reordering was found, and it was not proved that there is none.
     Undecided,
     /// A plan cannot name its places.
     NoPlaces,
@@ -184,7 +214,7 @@ pub enum Unreached {
     OutOfBudget,
 }
 
-/// A candidate being chased.
+/// A candidate that runs are directed at.
 #[derive(Clone, Debug)]
 pub struct Target {
     pub key: Key,
@@ -199,7 +229,7 @@ pub struct Target {
     /// How often it happened and did no harm.
     pub(crate) harmless: u32,
     /// What to try next, the most promising first.
-    pub(crate) leads: VecDeque<Lead>,
+    pub(crate) predictions: VecDeque<Prediction>,
     /// What came of the last try, or of looking for one.
     pub(crate) last: Option<Unreached>,
     pub(crate) done: bool,
@@ -207,15 +237,15 @@ pub struct Target {
     pub(crate) is_cut: bool,
 }
 
-/// Leads kept of one target.
-const MAX_LEADS: usize = 24;
+/// Predictions kept of one target.
+const MAX_PREDICTIONS: usize = 24;
 
 /// With so many sure ones nobody looks for more.
-const ENOUGH_LEADS: usize = 8;
+const ENOUGH_PREDICTIONS: usize = 8;
 
 impl Target {
     pub(crate) fn new(key: Key, is_common: bool) -> Self {
-        let leads = VecDeque::new();
+        let predictions = VecDeque::new();
         Self {
             key,
             is_common,
@@ -223,7 +253,7 @@ impl Target {
             instances: 0,
             attempts: 0,
             harmless: 0,
-            leads,
+            predictions,
             last: None,
             done: false,
             is_cut: false,
@@ -235,13 +265,13 @@ impl Target {
         if self.is_composed { 0 } else { self.key.rank() }
     }
 
-    /// Whether it is chased here and not by another part of the work. What only this part has seen is its own.
+    /// Whether it is tried here and not by another part of the work. What only this part has seen is its own.
     pub(crate) fn is_mine(&self, shard: Shard) -> bool {
         !self.is_common || shard.has(&self.key)
     }
 
-    /// Looks for orders that lead to these goals of a run.
-    pub(crate) fn find_leads(
+    /// Looks for reorderings of a run that reach these goals of it.
+    pub(crate) fn find_predictions(
         &mut self,
         feasibility: &mut Feasibility<'_, '_>,
         run: usize,
@@ -256,17 +286,17 @@ impl Target {
                 self.is_cut = true;
                 return;
             }
-            let order = feasibility.order(&goal);
-            if order.as_ref().is_none_or(|order| order.doubt() > 0)
-                && let Some((goal, order, pending)) = feasibility.early(&goal)
+            let reordering = feasibility.reordering(&goal);
+            if reordering.as_ref().is_none_or(|reordering| reordering.doubt() > 0)
+                && let Some((goal, reordering, pending)) = feasibility.early(&goal)
             {
                 let pending = Some(pending);
-                self.add(Lead { run, goal, order, pending, variant: None }, is_own);
+                self.add(Prediction { run, goal, reordering, pending, variant: None }, is_own);
             }
-            match order {
-                Some(order) => {
+            match reordering {
+                Some(reordering) => {
                     let pending = None;
-                    self.add(Lead { run, goal, order, pending, variant: None }, is_own);
+                    self.add(Prediction { run, goal, reordering, pending, variant: None }, is_own);
                 }
                 None => drop(self.last.get_or_insert(Unreached::Infeasible)),
             }
@@ -274,16 +304,16 @@ impl Target {
     }
 
     fn has_enough(&self) -> bool {
-        let sure = |lead: &&Lead| lead.order.doubt() == 0;
-        self.leads.iter().filter(sure).count() >= ENOUGH_LEADS
+        let sure = |prediction: &&Prediction| prediction.reordering.doubt() == 0;
+        self.predictions.iter().filter(sure).count() >= ENOUGH_PREDICTIONS
     }
 
-    /// Adds a lead: surer ones first, and among equals those of a run that was made for this target.
-    pub(crate) fn add(&mut self, lead: Lead, is_own: bool) {
-        let doubt = lead.order.doubt();
-        let before = |other: &Lead| other.order.doubt() < doubt + u8::from(!is_own);
-        let place = self.leads.iter().take_while(|other| before(other)).count();
-        self.leads.insert(place, lead);
-        self.leads.truncate(MAX_LEADS);
+    /// Adds a prediction: surer ones first, and among equals those of a run that was made for this target.
+    pub(crate) fn add(&mut self, prediction: Prediction, is_own: bool) {
+        let doubt = prediction.reordering.doubt();
+        let before = |other: &Prediction| other.reordering.doubt() < doubt + u8::from(!is_own);
+        let place = self.predictions.iter().take_while(|other| before(other)).count();
+        self.predictions.insert(place, prediction);
+        self.predictions.truncate(MAX_PREDICTIONS);
     }
 }

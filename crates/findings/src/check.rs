@@ -5,13 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use untorn_explore as explore;
-use untorn_explore::{Compositions, Outcome, Shard, Unsearched};
+use untorn_explore::{Compositions, Outcome, ReplayTrial, Shard, Unsearched};
+use untorn_report::claim::Statement;
+use untorn_report::coverage::{CheckVerdict, Gap};
 use untorn_report::failure::Failure;
 use untorn_report::model::{CheckFacts, Finding, Report, Scene, Setting, Unreached};
 use untorn_report::phrasing::count;
+use untorn_report::replayed::Replayed;
 use untorn_trace::VarId;
 
-use crate::{cycle, deadlock, failure, scene, violation};
+use crate::coverage::{Demand, gaps};
+use crate::{cycle, deadlock, failure, folded, scene, truth, violation};
 
 /// The options of a check: they are part of the report, so that the check can be repeated.
 #[derive(Clone, Debug)]
@@ -20,6 +24,8 @@ pub struct Request {
     pub command: Vec<String>,
     pub setting: Setting,
     pub shard: Shard,
+    /// How much must have been looked at.
+    pub demand: Demand,
 }
 
 /// Makes findings while an exploration runs, and the report of all of them at its end.
@@ -42,16 +48,16 @@ impl FindingBuilder {
     }
 
     /// A violation, with its scene.
-    pub fn violation(&mut self, found: &explore::Finding) -> Finding {
+    pub fn violation(&mut self, found: &explore::AtomicityViolation) -> Finding {
         let finding = violation::finding(found, &self.folder, &self.compositions);
         let vars = cycle::variables(&found.judged.cycle, Some(&found.judged.context));
-        self.with_scene(finding, &vars)
+        self.with_scene(finding, &vars, &violation::proof_claims(found))
     }
 
     /// A deadlock, with its scene.
     pub fn deadlock(&mut self, found: &explore::Deadlock) -> Finding {
         // It is about locks alone.
-        self.with_scene(deadlock::finding(found, &self.folder), &[])
+        self.with_scene(deadlock::finding(found, &self.folder), &[], &[])
     }
 
     /// A way in which runs failed.
@@ -59,13 +65,19 @@ impl FindingBuilder {
         failure::failure(found, &self.folder)
     }
 
-    fn with_scene(&mut self, mut finding: Finding, vars: &[VarId]) -> Finding {
+    fn with_scene(&mut self, mut finding: Finding, vars: &[VarId], proof: &[Statement]) -> Finding {
         let Some(evidence) = &finding.evidence else { return finding };
         let key = (evidence.trace.clone(), scene::positions(&finding));
+        let trace = self.folder.join(&evidence.trace);
         finding.scene = match self.scenes.get(&key) {
             Some(known) => Some(known.clone()),
-            None => scene::read(&finding, vars, &self.folder.join(&evidence.trace)),
+            None => scene::read(&finding, vars, &trace),
         };
+        if cfg!(debug_assertions) {
+            let wrong = truth::contradictions(&finding, proof, &trace).unwrap_or_default();
+            let wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+            assert!(wrong.is_empty(), "{} says what did not happen: {wrong:#?}", finding.headline);
+        }
         self.scenes.extend(finding.scene.clone().map(|scene| (key, scene)));
         finding
     }
@@ -73,12 +85,13 @@ impl FindingBuilder {
     /// The results of the exploration.
     pub fn report(mut self, outcome: &Outcome, request: Request) -> Report {
         let mut findings: Vec<Finding> =
-            outcome.findings.iter().map(|found| self.violation(found)).collect();
-        findings.extend(outcome.deadlocked.iter().map(|found| self.deadlock(found)));
+            outcome.violations.iter().map(|found| self.violation(found)).collect();
+        findings.extend(outcome.deadlocks.iter().map(|found| self.deadlock(found)));
         findings.sort_by_key(|finding| finding.number);
         let mut report = Report::new(request.tool.clone(), Vec::new());
         report.findings = findings;
         report.failures = outcome.failures.iter().map(|found| self.failure(found)).collect();
+        report.folded = folded::folded(outcome);
         report.check = Some(facts(outcome, request));
         report
     }
@@ -86,6 +99,7 @@ impl FindingBuilder {
 
 fn facts(outcome: &Outcome, request: Request) -> CheckFacts {
     let shard = Some(request.shard).filter(|shard| shard.count > 1);
+    let gaps = gaps(outcome, request.demand);
     CheckFacts {
         command: request.command,
         runs: outcome.runs.into(),
@@ -109,14 +123,25 @@ fn facts(outcome: &Outcome, request: Request) -> CheckFacts {
             .collect(),
         unseen: unsearched(outcome).into_iter().chain(outcome.unseen.clone()).collect(),
         left_out: outcome.left_out,
+        verdict: verdict(outcome, &gaps),
+        gaps,
         interrupted: outcome.interrupted,
         milliseconds: outcome.time.as_millis() as u64,
         setting: request.setting,
-        deadlocks: outcome.deadlocks.into(),
+        deadlocks: outcome.deadlocked_runs.into(),
         good_runs: outcome.good_runs.into(),
         conflict_orders: outcome.conflict_orders,
         saturation: saturation(outcome),
         shard: shard.map(|shard| [shard.index + 1, shard.count]),
+    }
+}
+
+fn verdict(outcome: &Outcome, gaps: &[Gap]) -> CheckVerdict {
+    let found = [outcome.violations.len(), outcome.deadlocks.len(), outcome.failures.len()];
+    match (found, gaps) {
+        ([0, 0, 0], []) => CheckVerdict::Clean,
+        ([0, 0, 0], _) => CheckVerdict::Inconclusive,
+        _ => CheckVerdict::Findings,
     }
 }
 
@@ -156,9 +181,15 @@ pub fn unsearched(outcome: &Outcome) -> Vec<String> {
     let late = "not searched for candidates: time was over (--time)";
     let parts = [
         (runs.into(), "run", late),
+        (outcome.cut_off.into(), "run", "ended half way and not looked at: time was over (--time)"),
         (variables, "shared variable", late),
         (accesses, "access", late),
         (combinations, "combination", "of sites not tried: too many, or too late"),
+        (
+            outcome.unresolved,
+            "access",
+            "of a run by address, view or handle not seen: the variable is not known",
+        ),
     ];
     let some = parts.into_iter().filter(|&(number, ..)| number > 0);
     some.map(|(number, thing, why)| format!("{} {why}", count(number, thing))).collect()
@@ -167,6 +198,15 @@ pub fn unsearched(outcome: &Outcome) -> Vec<String> {
 /// The command that shows a finding again.
 pub(crate) fn replay(folder: &Path, number: u32) -> String {
     format!("untorn replay {} {number}", folder.join("report.json").display())
+}
+
+/// What came of trying that.
+pub fn replayed(trial: ReplayTrial) -> Replayed {
+    match trial {
+        ReplayTrial::Untried => Replayed::NotTried,
+        ReplayTrial::Exact => Replayed::Exactly,
+        ReplayTrial::Differs { at } => Replayed::DiffersAt(at),
+    }
 }
 
 /// The name under which a trace is found again from the folder of the report.

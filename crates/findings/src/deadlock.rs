@@ -8,11 +8,12 @@ use untorn_report::phrasing::count;
 use untorn_report::{Operation, operation};
 use untorn_trace::{Op, Tables};
 
-use crate::check::{file_name, replay};
+use crate::check::{file_name, replay, replayed};
 
 /// The finding as reports show it, but for its scene. `folder` is where the report will be.
 pub fn finding(found: &Deadlock, folder: &Path) -> Finding {
-    let (threads, cycle, tables) = (&found.stuck.threads, &found.stuck.cycle, &found.tables);
+    let (threads, cycle, tables) =
+        (&found.stuck.threads, &found.stuck.cycle, &found.evidence.tables);
     let mut marks: Vec<(EventAt, usize)> = Vec::new();
     for (node, &index) in cycle.iter().enumerate() {
         marks.extend(threads[index].holds.iter().map(|held| (held.since, node)));
@@ -45,8 +46,8 @@ pub fn finding(found: &Deadlock, folder: &Path) -> Finding {
     let mut shown = Finding::deadlock(transactions.collect(), operations, edges, waiting);
     shown.number = found.number;
     shown.front_end.clone_from(&tables.meta.front_end);
-    shown.occurrences = u64::from(found.alike) + 1;
-    shown.badges.push("replayable".to_owned());
+    shown.occurrences = u64::from(found.evidence.alike) + 1;
+    shown.badges.push(replayed(found.evidence.replay).label());
     shown.evidence = Some(evidence(found, folder));
     shown
 }
@@ -59,11 +60,12 @@ fn evidence(found: &Deadlock, folder: &Path) -> Evidence {
     };
     Evidence {
         effects: vec![effect],
-        trace: file_name(&found.trace),
-        run: found.run,
+        trace: file_name(&found.evidence.trace),
+        run: found.evidence.run,
         replay: replay(folder, found.number),
-        milliseconds: found.after.as_millis() as u64,
-        preemptions: found.preemptions,
+        replayed: replayed(found.evidence.replay),
+        milliseconds: found.evidence.after.as_millis() as u64,
+        preemptions: found.evidence.preemptions,
         ..Evidence::default()
     }
 }

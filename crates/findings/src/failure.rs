@@ -8,7 +8,7 @@ use untorn_report::Operation;
 use untorn_report::failure::{Dependence, Failure, FailureStep};
 use untorn_report::model::Evidence;
 
-use crate::check::{file_name, replay};
+use crate::check::{file_name, replay, replayed};
 
 /// The failure as reports show it. `folder` is where the report will be.
 pub fn failure(found: &explore::Failure, folder: &Path) -> Failure {
@@ -17,7 +17,7 @@ pub fn failure(found: &explore::Failure, folder: &Path) -> Failure {
         explore::Dependence::EverySchedule => (Dependence::EverySchedule, 0),
     };
     let step = |step: &explore::CauseStep| FailureStep {
-        operation: Operation::new(step.at, &step.event, &found.tables),
+        operation: Operation::new(step.at, &step.event, &found.evidence.tables),
         decides: step.decides,
     };
     let cause = found.cause.as_ref();
@@ -26,17 +26,19 @@ pub fn failure(found: &explore::Failure, folder: &Path) -> Failure {
         headline: found.kind.to_string(),
         places: places(&found.kind),
         dependence,
-        occurrences: u64::from(found.alike) + 1,
+        occurrences: u64::from(found.evidence.alike) + 1,
         good_runs,
         steps: cause.map_or_else(Vec::new, |cause| cause.steps.iter().map(step).collect()),
         is_minimal: cause.is_some_and(|cause| cause.is_minimal),
         cause_runs: cause.map_or(0, |cause| cause.runs.into()),
+        calls: None,
         evidence: Evidence {
-            trace: file_name(&found.trace),
-            run: found.run,
+            trace: file_name(&found.evidence.trace),
+            run: found.evidence.run,
             replay: replay(folder, found.number),
-            milliseconds: found.after.as_millis() as u64,
-            preemptions: found.preemptions,
+            replayed: replayed(found.evidence.replay),
+            milliseconds: found.evidence.after.as_millis() as u64,
+            preemptions: found.evidence.preemptions,
             ..Evidence::default()
         },
     }
@@ -46,6 +48,9 @@ pub fn failure(found: &explore::Failure, folder: &Path) -> Failure {
 fn places(kind: &FailureKind) -> Vec<String> {
     match kind {
         FailureKind::Uncaught(exception) => exception.place.iter().cloned().collect(),
-        FailureKind::Exit(_) | FailureKind::Signal(_) | FailureKind::Hang => Vec::new(),
+        FailureKind::Exit(_)
+        | FailureKind::Signal(_)
+        | FailureKind::Hang
+        | FailureKind::WrongResults(_) => Vec::new(),
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! * [`cycle`]: a violation of a checker becomes a finding of the report's model.
 //! * [`check`]: the outcome of an exploration becomes a report; [`violation`] and [`deadlock`] make its findings.
+//! * [`coverage`]: whether enough was looked at to call a program clean.
 //! * [`scene`]: what happened around a finding, read from its trace. [`sources`]: the source lines.
+//! * [`truth`]: holds every sentence of a finding against its trace.
 //! * [`merge`]: the reports of several machines become one.
 //! * [`compositions`]: calls that look like one step, as JSON and SARIF.
 //!
@@ -11,10 +13,13 @@
 
 pub mod check;
 pub mod compositions;
+pub mod coverage;
 pub mod cycle;
 pub mod deadlock;
 pub mod failure;
+pub mod folded;
 pub mod merge;
 pub mod scene;
 pub mod sources;
+pub mod truth;
 pub mod violation;

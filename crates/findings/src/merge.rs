@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use untorn_explore::weight;
+use untorn_report::coverage::{CheckVerdict, Gap};
 use untorn_report::failure::{Dependence, Failure};
 use untorn_report::identity;
 use untorn_report::model::{CheckFacts, Evidence, Finding, Report};
@@ -113,6 +114,8 @@ pub fn merge(parts: &[Part], out: &Path) -> Merged {
         merged.traces.push(renamed(&mut failure.evidence, number, &parts[part], out));
         merged.report.failures.push(failure);
     }
+    // Their traces stay where they are: nobody has to act on them.
+    merged.report.folded = parts.iter().flat_map(|part| part.report.folded.clone()).collect();
     merged.report.check = facts(parts, &found);
     merged
 }
@@ -181,6 +184,11 @@ fn facts(parts: &[Part], found: &BTreeSet<(String, String)>) -> Option<CheckFact
             .collect(),
         unseen,
         left_out: total(|facts| facts.left_out),
+        verdict: verdict(all().map(|facts| facts.verdict)),
+        gaps: {
+            let all: BTreeSet<Gap> = all().flat_map(|facts| facts.gaps.clone()).collect();
+            all.into_iter().collect()
+        },
         interrupted: all().any(|facts| facts.interrupted),
         // The parts ran beside each other.
         milliseconds: all().map(|facts| facts.milliseconds).max().unwrap_or(0),
@@ -190,6 +198,16 @@ fn facts(parts: &[Part], found: &BTreeSet<(String, String)>) -> Option<CheckFact
         shard: None,
         ..first.clone()
     })
+}
+
+/// What was found in one part was found; a part that says little makes the whole say little.
+fn verdict(parts: impl Iterator<Item = CheckVerdict>) -> CheckVerdict {
+    let rank = |verdict: &CheckVerdict| match verdict {
+        CheckVerdict::Clean => 0,
+        CheckVerdict::Inconclusive => 1,
+        CheckVerdict::Findings => 2,
+    };
+    parts.max_by_key(rank).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -251,7 +269,7 @@ mod tests {
     #[test]
     fn merge_and_baseline_agree_on_elements_of_an_array() {
         let named = || Evidence {
-            concern: "inferred Grid.swap Grid.rows[]".to_owned(),
+            identity: "inferred Grid.swap Grid.rows[]".to_owned(),
             ..Evidence::default()
         };
         for evidence in [named(), Evidence::default()] {

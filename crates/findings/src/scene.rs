@@ -9,15 +9,16 @@ use std::path::Path;
 use untorn_report::model::{Finding, Scene, SceneStep, SceneVariable};
 use untorn_report::{Action, Operation};
 use untorn_trace::formats::open::{Input, OpenOptions, open};
-use untorn_trace::{
-    BATCH, Event, EventIdx, LabelId, LockId, Op, Tables, ThreadId, VarId, show_value,
-};
+use untorn_trace::{BATCH, Event, EventIdx, LabelId, LockId, Op, Tables, ThreadId, VarId};
 
 /// Steps kept of one scene; operations of the cycle come on top.
 const MAX_STEPS: usize = 240;
 
 /// Calls kept of one step, the innermost ones.
 const MAX_CALLS: usize = 6;
+
+/// Calls kept where a block begins: the way from the start of the thread to it.
+const MAX_PATH: usize = 40;
 
 /// The scene of a finding that accesses these variables. `None` if the trace cannot be read.
 pub fn read(finding: &Finding, vars: &[VarId], trace: &Path) -> Option<Scene> {
@@ -224,8 +225,8 @@ impl Stage {
             self.before.entry(var).or_insert_with(|| shown(var, event, tables));
         } else if let Some(var) = var {
             let initial = tables.var_facts(var).initial();
-            let kind = tables.var_facts(var).values;
-            self.before.entry(var).or_insert_with(|| initial.map(|value| show_value(value, kind)));
+            let shown = || initial.and_then(|value| tables.shown_value(var, value));
+            self.before.entry(var).or_insert_with(shown);
         }
         let step = self.step(at, event, thread, tables, finding);
         self.steps.push(step);
@@ -263,6 +264,7 @@ impl Stage {
                 operation.target.clone_from(&block.name);
             }
         }
+        let most = if operation.action == Action::Begin { MAX_PATH } else { MAX_CALLS };
         let site = tables.sites.get(event.site).unwrap_or_default();
         let calls = thread.calls.iter().map(|&label| tables.labels.get(label).unwrap_or("?"));
         let calls: Vec<String> = calls.map(str::to_owned).collect();
@@ -270,7 +272,7 @@ impl Stage {
             class: site.class.to_owned(),
             method: site.method.to_owned(),
             holds: thread.locks.iter().map(|&(lock, _)| tables.lock_name(lock)).collect(),
-            stack: calls[calls.len().saturating_sub(MAX_CALLS)..].to_vec(),
+            stack: calls[calls.len().saturating_sub(most)..].to_vec(),
             hidden: self.hidden.remove(&event.thread).unwrap_or(0),
             operation,
         }
@@ -288,5 +290,5 @@ impl Stage {
 }
 
 fn shown(var: VarId, event: &Event, tables: &Tables) -> Option<String> {
-    event.value().map(|value| show_value(value, tables.var_facts(var).values))
+    event.value().and_then(|value| tables.shown_value(var, value))
 }

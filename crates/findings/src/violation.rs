@@ -2,21 +2,30 @@
 
 use std::path::Path;
 
+use untorn_confirm::{Point, Reason};
 use untorn_explore::{
-    CallMade, Composed, Composition, Compositions, Effect, Finding, Key, Surprise, Values,
+    AtomicityViolation, CallMade, Composed, Composition, Compositions, Effect, Key, Surprise,
+    Values,
 };
 use untorn_frontend::ExitKind;
 use untorn_predict::Origin;
 use untorn_report as report;
+use untorn_report::claim::{Claim, Fact, Statement};
 use untorn_report::model::{self, Evidence};
 
-use crate::check::{file_name, replay};
+use untorn_trace::VarId;
+
+use crate::check::{file_name, replay, replayed};
 use crate::cycle;
 
 /// The finding as reports show it, but for its scene. `folder` is where the report will be.
-pub fn finding(found: &Finding, folder: &Path, compositions: &Compositions) -> report::Finding {
+pub fn finding(
+    found: &AtomicityViolation,
+    folder: &Path,
+    compositions: &Compositions,
+) -> report::Finding {
     let (cycle, context) = (&found.judged.cycle, &found.judged.context);
-    let mut shown = cycle::finding(cycle, Some(context), &found.tables);
+    let mut shown = cycle::finding(cycle, Some(context), &found.evidence.tables);
     shown.number = found.number;
     shown.badges = badges(found);
     let composed = found.judged.composed.as_ref();
@@ -31,25 +40,29 @@ pub fn finding(found: &Finding, folder: &Path, compositions: &Compositions) -> r
         composition,
         values: proof(found),
         effects,
-        alike: found.alike,
-        trace: file_name(&found.trace),
-        run: found.run,
+        undone: found.judged.undone,
+        untested: found.judged.untested.iter().map(Effect::to_string).collect(),
+        alike: found.evidence.alike,
+        trace: file_name(&found.evidence.trace),
+        run: found.evidence.run,
         replay: replay(folder, found.number),
+        replayed: replayed(found.evidence.replay),
         block: found.key.block.clone(),
         method: method_of(&found.key),
         variable: found.key.field.clone(),
-        concern: concern(found),
-        preemptions: found.preemptions,
-        milliseconds: found.after.as_millis() as u64,
+        pattern: found.key.shape.letters(),
+        identity: identity(found),
+        preemptions: found.evidence.preemptions,
+        milliseconds: found.evidence.after.as_millis() as u64,
     });
     shown
 }
 
 /// Why no serial order gives the values, a sentence each.
-fn proof(found: &Finding) -> Vec<String> {
+fn proof(found: &AtomicityViolation) -> Vec<String> {
     match &found.judged.values {
         Values::NotAtomic { reason, whole } => {
-            let mut sentences = untorn_confirm::phrasing::sentences(reason, &found.tables);
+            let mut sentences = untorn_confirm::phrasing::sentences(reason, &found.evidence.tables);
             if !whole {
                 sentences.push("(This was decided for the part of the run around it.)".to_owned());
             }
@@ -59,22 +72,58 @@ fn proof(found: &Finding) -> Vec<String> {
     }
 }
 
+/// What the sentences of the proof say of the run.
+pub fn proof_claims(found: &AtomicityViolation) -> Vec<Statement> {
+    let Values::NotAtomic { reason, .. } = &found.judged.values else { return Vec::new() };
+    let tables = &found.evidence.tables;
+    let fact = |block: &untorn_confirm::Block, var: VarId, writes: bool, point: &Point| Fact {
+        at: point.at.0,
+        thread: tables.thread_name(block.thread),
+        variable: tables.var_name(var),
+        writes,
+        value: point.value.and_then(|value| tables.shown_value(var, value)),
+    };
+    let claims = match reason {
+        Reason::OwnRead { block, var, access, wrote, read } => {
+            let (access, read) =
+                (fact(block, *var, *wrote, access), fact(block, *var, false, read));
+            let unwritten = Claim::NotWritten {
+                thread: read.thread.clone(),
+                variable: read.variable.clone(),
+                from: access.at,
+                until: read.at,
+            };
+            vec![Claim::Ordered(access, read), unwritten]
+        }
+        Reason::LostUpdate { var, updates, .. } => updates
+            .iter()
+            .map(|update| {
+                let read = fact(&update.block, *var, false, &update.read);
+                Claim::Ordered(read, fact(&update.block, *var, true, &update.write))
+            })
+            .collect(),
+        Reason::NoSource(no) => vec![Claim::Access(fact(&no.block, no.var, false, &no.read))],
+        Reason::Cycle(_) | Reason::Exhausted { .. } | Reason::Printed { .. } => Vec::new(),
+    };
+    claims.into_iter().map(|claim| Statement::new(String::new(), vec![claim])).collect()
+}
+
 /// The identity of the finding: see [`report::identity`].
-fn concern(found: &Finding) -> String {
-    let (declared, block, field) = found.key.concern();
-    let origin = if declared == Origin::Declared { "declared" } else { "inferred" };
-    let words = [origin, block, field];
+fn identity(found: &AtomicityViolation) -> String {
+    let identity = found.key.identity();
+    let origin = if identity.origin == Origin::Declared { "declared" } else { "inferred" };
+    let words = [origin, &identity.block, &identity.field, &identity.pattern];
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// The calls of a finding, in words.
 fn composition(
-    found: &Finding,
+    found: &AtomicityViolation,
     composed: &Composed,
     compositions: &Compositions,
 ) -> model::Composition {
     let known = compositions.get(composed.id);
-    let tables = &found.tables;
+    let tables = &found.evidence.tables;
     let made = |call: &CallMade| model::CallMade {
         thread: tables.thread_name(call.thread),
         api: tables.labels.get(call.api).unwrap_or_default().to_owned(),
@@ -99,7 +148,7 @@ fn surprise_in_words(known: &Composition, surprise: Surprise) -> String {
     )
 }
 
-fn origin(found: &Finding) -> &'static str {
+fn origin(found: &AtomicityViolation) -> &'static str {
     match found.key.origin {
         Origin::Declared => "declared",
         Origin::Inferred if found.judged.composed.is_some() => "composed",
@@ -107,7 +156,7 @@ fn origin(found: &Finding) -> &'static str {
     }
 }
 
-fn badges(found: &Finding) -> Vec<String> {
+fn badges(found: &AtomicityViolation) -> Vec<String> {
     let mut badges = Vec::new();
     badges.push(match &found.judged.values {
         Values::NotAtomic { .. } => "confirmed by values".to_owned(),
@@ -123,7 +172,7 @@ fn badges(found: &Finding) -> Vec<String> {
         "composed" => badges.push("composition".to_owned()),
         _ => {}
     }
-    badges.push("replayable".to_owned());
+    badges.push(replayed(found.evidence.replay).label());
     badges
 }
 
@@ -131,8 +180,8 @@ fn badges(found: &Finding) -> Vec<String> {
 fn ending(ended: ExitKind) -> Option<&'static str> {
     match ended {
         ExitKind::Deadlock => Some("the run ended in a deadlock"),
-        ExitKind::TimedOut => Some("the run did not end by itself"),
-        ExitKind::Exit(_) | ExitKind::Signal(_) => None,
+        // That a run does not end may be due to threads that we hold.
+        ExitKind::TimedOut | ExitKind::Exit(_) | ExitKind::Signal(_) => None,
     }
 }
 

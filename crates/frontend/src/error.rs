@@ -9,6 +9,8 @@ pub enum FaultKind {
     InputReported,
     /// The system, or the program, did not do what it should.
     Run,
+    /// The program was ended, because nobody has time for it any more.
+    OutOfTime,
 }
 
 /// Why the program cannot be run. The words are for the user.
@@ -26,6 +28,11 @@ pub struct FrontEndError {
 impl FrontEndError {
     pub fn run(message: impl Into<String>) -> Self {
         Self { kind: FaultKind::Run, message: message.into(), details: Vec::new(), way_out: None }
+    }
+
+    /// A run was ended at the moment that [`FrontEnd::end_by`](crate::FrontEnd::end_by) was told.
+    pub fn out_of_time() -> Self {
+        Self { kind: FaultKind::OutOfTime, ..Self::run("ended, because time was over") }
     }
 
     pub fn input(message: impl Into<String>) -> Self {

@@ -5,6 +5,7 @@
 //! [`RunSpec`] describes and leaves a trace. Nothing above this crate knows which front end it is; a trace says by
 //! which it was recorded ([`RunMeta::front_end`](untorn_trace::RunMeta)), and the command line has the only list.
 
+pub mod compare;
 mod error;
 pub mod folder;
 pub mod processes;
@@ -15,6 +16,7 @@ pub mod surroundings;
 pub mod termination;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use untorn_schedule::RunSpec;
 
@@ -22,7 +24,7 @@ pub use error::{FaultKind, FrontEndError};
 pub use folder::PrivateFolder;
 pub use program::{Fact, Output, Program, ReplayOptions, RunOptions, Watch};
 pub use recorded::{RecordedRun, RecordedTrace};
-pub use result::{ExitKind, RunResult, UncaughtException, Unseen};
+pub use result::{ExitKind, RunResult, UncaughtException, Unseen, mask_identities};
 pub use surroundings::Surroundings;
 pub use untorn_runtime_protocol::{Owner, Progress};
 
@@ -45,9 +47,30 @@ pub trait FrontEnd {
         self.run(spec, trace)
     }
 
+    /// From now on every run has a process of its own, for this reason.
+    fn use_fresh_only(&mut self, _why: &str) {}
+
+    /// Repeats a recorded run of this program to its end, in a process of its own, by the schedule and the input of
+    /// its trace. Whether it was the same run is to be seen by the new trace: [`compare::compare`].
+    ///
+    /// # Errors
+    /// If the trace has no schedule, and as [`FrontEnd::run`].
+    fn replay(&mut self, recorded: &Path, again: &Path) -> Result<RunResult, FrontEndError>;
+
+    /// No run goes on after this moment: the next ones are ended there, and give [`FaultKind::OutOfTime`].
+    fn end_by(&mut self, moment: Option<Instant>);
+
     /// Runs the program several times, at once if it can. Gives what came of each, in order.
     fn run_all(&mut self, calls: &[(RunSpec, PathBuf)]) -> Vec<Result<RunResult, FrontEndError>> {
         calls.iter().map(|(spec, trace)| self.run(spec, trace)).collect()
+    }
+
+    /// The runs from now on have other options of the same program; see [`Program::options`].
+    ///
+    /// # Errors
+    /// If they are none that this front end understands, or could change now.
+    fn set_options(&mut self, options: &serde_json::Value) -> Result<(), FrontEndError> {
+        Err(FrontEndError::run(format!("options cannot be changed any more: {options}")))
     }
 
     /// What the user should know of how the runs were made.

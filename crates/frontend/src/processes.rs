@@ -29,8 +29,19 @@ pub enum Ending {
     Ended(ExitStatus),
     /// It took too long and was ended.
     TimedOut,
+    /// It was ended at the moment after which nobody has time for it.
+    CutOff,
     /// It was ended because this process is to end; see [`termination::requested`].
     Interrupted(ExitStatus),
+}
+
+/// How long a command may run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// As long as this. Then it is asked to end, and has time for it.
+    pub time: Option<Duration>,
+    /// Until this moment. Then it is killed.
+    pub until: Option<Instant>,
 }
 
 /// Why a command did not come to an end that is known.
@@ -46,14 +57,14 @@ pub enum ProcessError {
     Interrupted,
 }
 
-/// Starts a command, waits for its end, and makes it end if that takes longer than the limit, or if this process is to
+/// Starts a command, waits for its end, and makes it end if that takes longer than the limits, or if this process is to
 /// end. `look` is called again and again meanwhile.
 ///
 /// # Errors
 /// If it was not started, or the system does not say how it ended.
 pub fn run_to_end(
     command: &mut Command,
-    limit: Option<Duration>,
+    limits: Limits,
     look: &mut dyn FnMut(),
 ) -> Result<Ending, ProcessError> {
     // The kernel ends the command with the thread that started it. It is this one, which waits for it below.
@@ -67,7 +78,11 @@ pub fn run_to_end(
         if let Some(signal) = termination::requested() {
             return running.interrupt(signal).map(Ending::Interrupted);
         }
-        if limit.is_some_and(|limit| begin.elapsed() >= limit) {
+        if limits.until.is_some_and(|moment| Instant::now() >= moment) {
+            running.end(&[])?;
+            return Ok(Ending::CutOff);
+        }
+        if limits.time.is_some_and(|limit| begin.elapsed() >= limit) {
             running.end(&[(Signal::TERM, FAREWELL)])?;
             return Ok(Ending::TimedOut);
         }
@@ -202,10 +217,22 @@ mod tests {
     #[test]
     fn a_command_that_ends_by_itself_is_said_how() {
         let mut command = Command::new("sh");
-        let ending = run_to_end(command.args(["-c", "exit 7"]), None, &mut || ());
+        let ending = run_to_end(command.args(["-c", "exit 7"]), Limits::default(), &mut || ());
         assert!(matches!(ending, Ok(Ending::Ended(status)) if status.code() == Some(7)));
-        let lost = run_to_end(&mut Command::new("/no/such/command"), None, &mut || ());
+        let lost = run_to_end(&mut Command::new("/no/such/command"), Limits::default(), &mut || ());
         assert!(matches!(lost, Err(ProcessError::Start(_))));
+    }
+
+    #[test]
+    fn a_command_is_killed_at_its_last_moment() {
+        let mut command = Command::new("sh");
+        // It ignores the signal that asks it to end.
+        command.args(["-c", "trap : TERM; while :; do sleep 1; done"]);
+        let begin = Instant::now();
+        let limits = Limits { time: None, until: Some(begin + Duration::from_millis(100)) };
+        let ending = run_to_end(&mut command, limits, &mut || ());
+        assert!(matches!(ending, Ok(Ending::CutOff)));
+        assert!(begin.elapsed() < FAREWELL, "it was waited for");
     }
 
     #[test]
@@ -221,7 +248,8 @@ mod tests {
                 seen = below;
             }
         };
-        let ending = run_to_end(&mut command, Some(Duration::from_millis(200)), &mut look);
+        let limits = Limits { time: Some(Duration::from_millis(200)), until: None };
+        let ending = run_to_end(&mut command, limits, &mut look);
         assert!(matches!(ending, Ok(Ending::TimedOut)));
         assert!(!seen.is_empty());
         while any_is_alive(&seen) {

@@ -67,6 +67,10 @@ pub struct RunResult {
     /// The run was made in a process that had made runs before. What it shows counts only after
     /// [`FrontEnd::run_fresh`](crate::FrontEnd::run_fresh) has repeated it.
     pub warm: bool,
+    /// What a driver inside of the program saw, in order, a line each.
+    pub observed: Vec<String>,
+    /// Why the results of the run are wrong, if somebody judged them to be; in words.
+    pub wrong: Option<String>,
 }
 
 impl RunResult {
@@ -83,6 +87,8 @@ impl RunResult {
             fault: None,
             notes: Vec::new(),
             warm: false,
+            observed: Vec::new(),
+            wrong: None,
         }
     }
 }
@@ -103,6 +109,8 @@ pub enum Unseen {
     Contended(u64),
     /// Elements of large copied arrays.
     Elements(u64),
+    /// Accesses whose variable is not known.
+    Unresolved(u64),
 }
 
 impl Unseen {
@@ -117,9 +125,18 @@ impl Unseen {
             (summary.stolen, Self::BlockedOutside),
             (summary.contended, Self::Contended),
             (summary.elements_left_out, Self::Elements),
+            (summary.accesses_unresolved, Self::Unresolved),
         ];
         let counted = counted.into_iter().filter(|(often, _)| *often > 0);
         skipped.chain(used).chain(counted.map(|(often, unseen)| unseen(often))).collect()
+    }
+
+    /// How many accesses have no known variable.
+    pub fn unresolved(&self) -> Option<u64> {
+        match self {
+            Self::Unresolved(often) => Some(*often),
+            _ => None,
+        }
     }
 
     /// Whether it is so in every run of the program. What is not, is a count that differs from run to run.
@@ -129,7 +146,10 @@ impl Unseen {
             | Self::Used(_)
             | Self::UncontrolledThreads(_)
             | Self::VirtualThreads(_) => true,
-            Self::BlockedOutside(_) | Self::Contended(_) | Self::Elements(_) => false,
+            Self::BlockedOutside(_)
+            | Self::Contended(_)
+            | Self::Elements(_)
+            | Self::Unresolved(_) => false,
         }
     }
 }
@@ -150,8 +170,33 @@ impl fmt::Display for Unseen {
                 write!(f, "threads blocked on monitors of code that is not recorded: {often}")
             }
             Self::Elements(often) => write!(f, "elements of large copied arrays: {often}"),
+            Self::Unresolved(often) => write!(
+                f,
+                "accesses by address, view or handle whose variable is not known: {often}"
+            ),
         }
     }
+}
+
+/// The line with `#` for identities of objects, as in `Account@1b`: they are numbers in the order of their use.
+pub fn mask_identities(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find('@') {
+        let (before, after) = rest.split_at(at + 1);
+        let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_hexdigit()).len();
+        let follows_name = before[..at].ends_with(|c: char| c.is_alphanumeric() || c == ']');
+        let is_identity = follows_name
+            && digits > 0
+            && !after[digits..].starts_with(|c: char| c.is_alphanumeric() || c == '.');
+        out.push_str(before);
+        if is_identity {
+            out.push('#');
+        }
+        rest = if is_identity { &after[digits..] } else { after };
+    }
+    out.push_str(rest);
+    out
 }
 
 #[cfg(test)]
@@ -176,5 +221,14 @@ mod tests {
         assert_eq!(unseen, expected);
         let lasting = unseen.iter().filter(|one| one.is_of_the_program()).count();
         assert_eq!(lasting, 2, "a count of one run says nothing of the program");
+    }
+
+    #[test]
+    fn identities_of_objects_are_alike() {
+        assert_eq!(mask_identities("got Account@1b, then [I@7f"), "got Account@#, then [I@#");
+        for line in ["ada@example.org", "@Test", "a @ b", "x@yz"] {
+            assert_eq!(mask_identities(line), line);
+        }
+        assert_eq!(mask_identities("Account@12 and"), "Account@# and");
     }
 }

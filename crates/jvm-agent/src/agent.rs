@@ -16,6 +16,7 @@ use jvmti_bindings::sys::jni::{
 };
 use jvmti_bindings::sys::jvmti::{self as sys, jvmtiCapabilities, jvmtiEnv, jvmtiEventCallbacks};
 use untorn_bytecode::ClassFile;
+use untorn_jvm_protocol::CLASSES_ONLY;
 use untorn_jvm_protocol::config::{Config, ConfigError};
 use untorn_jvm_protocol::jvm_selection::SELECT;
 use untorn_runtime::{Control, SpareBuffers};
@@ -31,6 +32,7 @@ use crate::natives::Originals;
 use crate::plans::PlanSites;
 use crate::probe::Probe;
 use crate::run::{Run, asked_points};
+use crate::scenario;
 use crate::scope::{Depth, Origin, Scope};
 use crate::server::{self, Server};
 use crate::watchdog;
@@ -51,20 +53,38 @@ macro_rules! java_half {
     };
 }
 
+/// What runs scenarios, and answers what their calls give in a sequential order.
+pub(crate) const SCENARIOS: [(&CStr, &[u8]); 10] = [
+    java_half!("UntornArguments"),
+    java_half!("UntornArguments$Constant"),
+    java_half!("UntornCalls"),
+    java_half!("UntornCalls$Call"),
+    java_half!("UntornResults"),
+    java_half!("UntornScenario"),
+    java_half!("UntornScenario$Section"),
+    java_half!("UntornSequential"),
+    java_half!("UntornSequential$Order"),
+    java_half!("UntornSequential$Worker"),
+];
+
 /// The classes of the probes, the runner of JUnit tests, and the server that makes many runs.
-const JAVA_HALF: [(&CStr, &[u8]); 12] = [
+const JAVA_HALF: [(&CStr, &[u8]); 16] = [
     java_half!("UntornProbe"),
     java_half!("UntornKeptReferent"),
     java_half!("UntornValues"),
     java_half!("UntornAtomics"),
+    java_half!("UntornOffsets"),
     java_half!("UntornCollections"),
     java_half!("UntornLocks"),
     java_half!("UntornOrders"),
     java_half!("UntornArrays"),
+    java_half!("UntornArrays$Layout"),
     java_half!("UntornJUnit"),
     java_half!("UntornJUnit$Result"),
     java_half!("UntornServer"),
     java_half!("UntornServer$Counter"),
+    java_half!("UntornServer$MethodTypes"),
+    java_half!("UntornServer$Pool"),
 ];
 
 static AGENT: OnceLock<Agent> = OnceLock::new();
@@ -179,6 +199,11 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
     if let Some(path) = options.and_then(|text| text.strip_prefix(SELECT)) {
         // SAFETY: `vm` is the JVM that called.
         unsafe { jvm_selection::enter(vm, path) };
+        return Ok(());
+    }
+    if options == Some(CLASSES_ONLY) {
+        // SAFETY: `vm` is the JVM that called.
+        unsafe { scenario::define_classes_only(vm) }?;
         return Ok(());
     }
     let path = options.map(PathBuf::from).or_else(take_config);
@@ -297,6 +322,9 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _thread: j
             agent.originals.find_thread_methods(jni)?;
             let probe = Probe::find(jni, class)?;
             agent.host().probe.set(probe).ok()?;
+            if agent.run().config.scenario.is_some() {
+                scenario::set_up(jni)?;
+            }
             if agent.server.is_some() { server::set_up(jni) } else { Some(()) }
         };
         if ready().is_none() {

@@ -131,6 +131,8 @@ pub struct Converter {
     named_fields: Vec<Meaning>,
     /// Elements of copied arrays without an event.
     pub left_out: u64,
+    /// Accesses whose variable is not known.
+    pub unresolved: u64,
     /// Ends without beginnings: caused by exceptions that the JVM threw inside of a probe.
     pub unmatched: u64,
 }
@@ -170,6 +172,7 @@ impl Converter {
             readers: FxHashMap::default(),
             named_fields: Vec::new(),
             left_out: 0,
+            unresolved: 0,
             unmatched: 0,
         }
     }
@@ -229,6 +232,7 @@ impl Converter {
             }
             RecordKind::NamedField { write } => self.named_access(thread, record, write, out),
             RecordKind::LeftOut => self.left_out += record.value,
+            RecordKind::Unresolved => self.unresolved += record.value,
             RecordKind::Lock { block } => self.section_begins(thread, record, &meaning, block, out),
             RecordKind::Unlock { block } => self.section_ends(thread, record, site, block, out),
             RecordKind::Await => self.awaits(thread, record.object, site, out),

@@ -306,6 +306,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 op::MONITORENTER | op::MONITOREXIT => self.monitor(instr)?,
                 op::INVOKEVIRTUAL | op::INVOKESTATIC | op::INVOKEINTERFACE => self.call(instr)?,
                 _ if self.class.depth < Depth::Accesses => self.spin(instr)?,
+                op::INVOKESPECIAL => self.copy_of_object(instr)?,
                 op::GETFIELD | op::PUTFIELD if instr.pc >= initialised => self.field(instr)?,
                 op::GETSTATIC | op::PUTSTATIC => self.global(instr)?,
                 opcode if access::is_element(opcode) => self.element(instr)?,

@@ -22,6 +22,7 @@ mod natives;
 mod plans;
 mod probe;
 mod run;
+mod scenario;
 mod scope;
 mod server;
 mod sites;
@@ -34,6 +35,9 @@ mod weak_refs;
 use untorn_runtime::Allocator;
 
 pub use agent::{Agent_OnLoad, Java_java_lang_UntornProbe_init};
+pub use scenario::{
+    Java_java_lang_UntornScenario_observed, Java_java_lang_UntornScenario_scenario,
+};
 
 /// The JVM's own memory must not depend on the agent's allocations: see [`Allocator`].
 #[global_allocator]

@@ -29,18 +29,27 @@ pub enum Origin {
     Elsewhere,
 }
 
-/// Classes of the JDK that hold state of the program: collections and string buffers.
+/// Classes of the JDK that hold state of the program: collections, string buffers, dates.
 const COLLECTIONS: &[&str] = &[
     "java/util/Abstract*",
     "java/util/Array*",
     "java/util/BitSet*",
+    "java/util/Calendar",
     "java/util/Collections*",
+    "java/util/Date",
+    "java/util/EnumMap*",
+    "java/util/EnumSet",
+    "java/util/GregorianCalendar",
     "java/util/Hash*",
     "java/util/IdentityHashMap*",
     "java/util/ImmutableCollections*",
+    "java/util/JumboEnumSet*",
     "java/util/Linked*",
     "java/util/PriorityQueue*",
+    "java/util/RegularEnumSet*",
+    "java/util/Spliterators$*ArraySpliterator",
     "java/util/Stack",
+    "java/util/StringJoiner",
     "java/util/Tree*",
     "java/util/Vector*",
     "java/util/WeakHashMap*",
@@ -96,6 +105,7 @@ pub struct Scope {
     instrument: Vec<Glob>,
     exclude: Vec<Glob>,
     atomic: Vec<Glob>,
+    activations: Vec<Glob>,
     tracked_calls: BTreeMap<String, Vec<u32>>,
 }
 
@@ -107,6 +117,7 @@ impl Scope {
             instrument: patterns(&config.instrument),
             exclude: patterns(&config.exclude),
             atomic: patterns(&config.atomic),
+            activations: patterns(&config.activations),
             tracked_calls: config.tracked_calls.clone(),
         }
     }
@@ -149,12 +160,21 @@ impl Scope {
 
     /// Whether the user lists this method as atomic.
     pub fn is_atomic(&self, class: &str, method: &str) -> bool {
-        if self.atomic.is_empty() {
-            return false;
-        }
-        let name = format!("{class}/{method}");
-        self.atomic.iter().any(|pattern| pattern.matches(&name))
+        is_listed(&self.atomic, class, method)
     }
+
+    /// Whether the activations of this method are recorded, even if it takes only one step.
+    pub fn has_activations(&self, class: &str, method: &str) -> bool {
+        is_listed(&self.activations, class, method)
+    }
+}
+
+fn is_listed(patterns: &[Glob], class: &str, method: &str) -> bool {
+    if patterns.is_empty() {
+        return false;
+    }
+    let name = format!("{class}/{method}");
+    patterns.iter().any(|pattern| pattern.matches(&name))
 }
 
 /// Whether a class (`java/util/Map`) belongs to the JDK, by its name.

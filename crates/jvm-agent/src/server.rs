@@ -27,12 +27,13 @@ use crate::host::Global;
 use crate::jni::{Jni, java_bool};
 use crate::run::{Run, asked_points};
 use crate::watchdog::Vm;
+use crate::weak_refs;
 
 /// Threads that may be left behind by all runs together: each keeps its stack and the classes of its run.
 const MAX_LEFT_BEHIND: usize = 64;
 
 /// Runs that one JVM makes. Each leaves a little behind, if only in the tables of the JVM.
-const MAX_RUNS: usize = 1000;
+const MAX_RUNS: usize = 2000;
 
 /// The stack of the thread `main`, as large as the launcher of the JDK makes it.
 const MAIN_STACK: usize = 1 << 20;
@@ -101,7 +102,6 @@ pub(crate) fn set_up(jni: Jni) -> Option<()> {
         method(c"refuse", TEXT, refuse as *mut c_void),
         method(c"next", c"()Z", next as *mut c_void),
         method(c"run", RUN, run as *mut c_void),
-        method(c"exitCode", c"()I", exit_code as *mut c_void),
         method(c"ended", TEXT, ended as *mut c_void),
         method(c"broken", TEXT, broken as *mut c_void),
         method(c"exited", c"(I)V", exited as *mut c_void),
@@ -170,6 +170,7 @@ fn begin(agent: &Agent, server: &Server, jni: Jni, request: Request) -> Result<(
     drop(sites);
     agent.rewriter.back_to_base();
     agent.host().locks.clear();
+    weak_refs::forget_collections();
     if let (Some(probe), Some(bits)) = (agent.host().probe.get(), agent.rewriter.plan.bits()) {
         probe.set_asking(jni, asking, bits.base());
     }
@@ -232,18 +233,20 @@ unsafe extern "system" fn run(
         }
         agent.control().recorder().await_end();
         set_running(jni, server_class, false);
-        await_main(&done, agent.control().leftovers());
+        await_rest(&done, || agent.control().leftovers());
     });
 }
 
-/// The thread `main` has a little to do after the run is over, unless it is left behind.
-fn await_main(done: &AtomicBool, left: Leftovers) {
+/// After the run is over the thread `main` has a little to do, unless it is left behind, and threads that were just
+/// started have yet to come to where they are left behind.
+fn await_rest(done: &AtomicBool, leftovers: impl Fn() -> Leftovers) {
     const PATIENCE: Duration = Duration::from_secs(2);
     let begin = Instant::now();
-    while !done.load(Ordering::Acquire)
-        && left == Leftovers::default()
-        && begin.elapsed() < PATIENCE
-    {
+    let is_due = || {
+        let left = leftovers();
+        left.starting > 0 || !done.load(Ordering::Acquire) && left == Leftovers::default()
+    };
+    while is_due() && begin.elapsed() < PATIENCE {
         std::thread::yield_now();
     }
 }
@@ -316,11 +319,8 @@ fn call_main(agent: &'static Agent, jni: Jni, main: &Main) -> Option<()> {
     // This initialises the class: what its initialiser throws is not caught by anybody.
     let method = jni.static_method_or_exception(class, c"main", c"([Ljava/lang/String;)V")?;
     jni.call_static_void_with(class, method, main.arguments.0);
+    jni.drop_global_ref(main.arguments.0);
     Some(())
-}
-
-unsafe extern "system" fn exit_code(env: *mut JNIEnv, _: jclass) -> jint {
-    serving(env, |_, server, _| server.code.load(Ordering::Acquire))
 }
 
 unsafe extern "system" fn ended(env: *mut JNIEnv, _: jclass, change: jobject) {
@@ -336,16 +336,17 @@ unsafe extern "system" fn ended(env: *mut JNIEnv, _: jclass, change: jobject) {
                 spent = Some(why.to_owned());
             }
         };
-        spend(left.away > 0, "threads of it still run");
+        let running = left.away + left.starting;
+        spend(running > 0, "threads of it still run");
         spend(left.uncontrolled > 0 && !state.warm_up, "it started threads that nobody controls");
         spend(behind > MAX_LEFT_BEHIND, "many threads are left behind");
         spend(runs >= MAX_RUNS, "it has made many runs");
         if state.warm_up {
-            state.descriptors = descriptors();
+            state.descriptors = settled_descriptors();
         }
-        spend(descriptors() != state.descriptors, "it left files or sockets open");
-        if left.away == 0 {
-            state.spare = control.retire();
+        spend(!await_descriptors(&state.descriptors), "it left files or sockets open");
+        if running == 0 {
+            state.spare = control.retire(jni);
         }
         if std::mem::take(&mut state.warm_up) {
             spend(!agent.host().name_everything(jni), "the counter of identities was not found");
@@ -364,6 +365,36 @@ fn descriptors() -> Vec<i32> {
     let mut numbers: Vec<i32> = numbers.collect();
     numbers.sort_unstable();
     numbers
+}
+
+/// How often, and after what pause, it is looked again: some descriptors are open for a moment only, when the watchdog
+/// looks how far a thread is.
+const LOOKS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// The descriptors that stay open.
+fn settled_descriptors() -> Vec<i32> {
+    let mut last = descriptors();
+    for _ in 0..LOOKS {
+        std::thread::sleep(PAUSE);
+        let now = descriptors();
+        if now == last {
+            break;
+        }
+        last = now;
+    }
+    last
+}
+
+/// Whether these descriptors are open and no others.
+fn await_descriptors(before: &[i32]) -> bool {
+    (0..LOOKS).any(|_| {
+        let are_same = descriptors() == before;
+        if !are_same {
+            std::thread::sleep(PAUSE);
+        }
+        are_same
+    })
 }
 
 unsafe extern "system" fn broken(env: *mut JNIEnv, _: jclass, why: jobject) {

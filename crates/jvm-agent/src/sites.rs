@@ -107,6 +107,8 @@ pub enum SiteKind {
     },
     /// The number of elements of a copied array that are not recorded one by one.
     LeftOut,
+    /// Counts an access whose variable is not known.
+    Unresolved,
     /// No event, but part of the schedule.
     Nothing,
     /// A lock of java.util.concurrent is acquired. `block`: the section is a declared atomic block.

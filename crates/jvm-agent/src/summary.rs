@@ -25,6 +25,7 @@ impl Convert for Converter {
         self.tables.meta.summary = Some(RecordingSummary {
             unmatched_ends: self.unmatched,
             elements_left_out: self.left_out,
+            accesses_unresolved: self.unresolved,
             coverage: tally.coverage(),
             plan_missing: self.rewriter.plan.missing(),
             ..summary

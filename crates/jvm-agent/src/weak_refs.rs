@@ -23,6 +23,12 @@ pub(crate) fn collected() {
     COLLECTIONS.fetch_add(1, Ordering::Relaxed);
 }
 
+/// Another run begins in this JVM: collections of earlier ones do not count.
+pub(crate) fn forget_collections() {
+    COLLECTIONS.store(0, Ordering::Relaxed);
+    NEXT.store(FIRST, Ordering::Relaxed);
+}
+
 /// Whether it is time to release referents because there were many collections; called by one thread only.
 pub(crate) fn is_due() -> bool {
     let next = NEXT.load(Ordering::Relaxed);

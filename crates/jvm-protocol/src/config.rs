@@ -41,6 +41,9 @@ pub struct Config {
     /// The socket at which the agent asks for runs, if the JVM makes many of them; see [`crate::server`].
     #[serde(default)]
     pub server: Option<PathBuf>,
+    /// What [`crate::SCENARIO_MAIN`] runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<String>,
 }
 
 /// Which classes are rewritten and how; patterns are class names with `*`, as in `com.acme.*`.
@@ -52,6 +55,9 @@ pub struct ScopeConfig {
     pub exclude: Vec<String>,
     /// Methods that are meant to be atomic: `com.acme.Account.withdraw`, `*.transfer`.
     pub atomic: Vec<String>,
+    /// Methods whose activations are recorded whatever they do. The others are if they may take more than one step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub activations: Vec<String>,
     /// Calls that are tracked: by the method that calls (`com/acme/Cart.remove(I)V`), where in its code.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tracked_calls: BTreeMap<String, Vec<u32>>,
@@ -65,6 +71,12 @@ pub struct JvmSetup {
     /// Which of several JVMs was recorded.
     #[serde(skip_serializing_if = "JvmSelector::is_any")]
     pub selector: JvmSelector,
+    /// The calls that a run made, if it was one of a scenario.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<String>,
+    /// The class files and archives of the class path, with their checksums.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub class_files: BTreeMap<String, String>,
 }
 
 #[derive(Debug, thiserror::Error)]

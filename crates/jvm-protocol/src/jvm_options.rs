@@ -46,6 +46,10 @@ fn jvm_options(config: &Config, release: Option<u32>) -> Vec<String> {
         // Every virtual thread gets a thread of its own, which can be controlled.
         options.push("-XX:-VMContinuations".to_owned());
     }
+    if config.server.is_some() {
+        // Each run has new classes: code that takes long to compile is rarely run long enough to be worth it.
+        options.push("-XX:TieredStopAtLevel=1".to_owned());
+    }
     if config.pin {
         // Controlled threads share a processor, which is not to be seen by the program.
         let count = std::thread::available_parallelism().map_or(1, usize::from);

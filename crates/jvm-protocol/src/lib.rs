@@ -14,5 +14,15 @@ pub mod server;
 /// The class that runs a JUnit test; every JVM with the agent has it.
 pub const JUNIT_MAIN: &str = "java.lang.UntornJUnit";
 
+/// The class that runs a scenario of calls; see [`config::Config::scenario`].
+pub const SCENARIO_MAIN: &str = "java.lang.UntornScenario";
+
+/// The class that makes the calls of scenarios in sequential orders, in a JVM whose agent has the option
+/// [`CLASSES_ONLY`].
+pub const SEQUENTIAL_MAIN: &str = "java.lang.UntornSequential";
+
+/// The option with which the agent adds its classes to a JVM, and does nothing else.
+pub const CLASSES_ONLY: &str = "classes";
+
 /// What [`JUNIT_MAIN`] says when there is no test to run.
 pub const NO_TEST_EXIT: i32 = 87;

@@ -6,11 +6,13 @@ use std::time::Duration;
 use serde_json::json;
 use untorn_frontend::{FrontEndError, Owner, Program, RecordedRun, Surroundings};
 use untorn_jvm_protocol::config::{Config, JvmSetup};
+use untorn_linearizability::Scenario;
 use untorn_schedule::RunSpec;
 use untorn_trace::{RunMeta, RunSetup};
 
+use crate::class_files::checksums;
 use crate::front_end::NAME;
-use crate::launch::Launch;
+use crate::launch::{Launch, is_indirect_launch};
 
 /// What all runs of a prepared program have in common.
 #[derive(Clone, Debug)]
@@ -26,9 +28,11 @@ impl Common {
     /// # Errors
     /// If the options are not those of this front end.
     pub fn new(program: &Program, watchdog: Duration, pin: bool) -> Result<Self, FrontEndError> {
-        let own = serde_json::from_value(program.options.clone()).map_err(|error| {
-            FrontEndError::input(format!("these are no options of a Java program: {error}"))
-        })?;
+        let mut own = own_options(&program.options)?;
+        // What a script starts, we do not know.
+        if !is_indirect_launch(&program.command, &own.selector) {
+            own.class_files = checksums(&program.command, program.directory.as_deref());
+        }
         let surroundings = Surroundings::at(program.directory.as_deref());
         Ok(Self { command: program.command.clone(), own, surroundings, watchdog, pin })
     }
@@ -60,8 +64,23 @@ impl Common {
             owner: Owner::this_process(),
             tool_options: None,
             server: None,
+            scenario: self.own.scenario.clone(),
         }
     }
+}
+
+/// # Errors
+/// If the options are not those of this front end.
+pub fn own_options(options: &serde_json::Value) -> Result<JvmSetup, FrontEndError> {
+    serde_json::from_value(options.clone()).map_err(|error| {
+        FrontEndError::input(format!("these are no options of a Java program: {error}"))
+    })
+}
+
+/// The scenario of a recorded run, if it was one.
+pub fn scenario_of(meta: &RunMeta) -> Option<Scenario> {
+    let own = own_options(&meta.setup.as_ref()?.front_end).ok()?;
+    Scenario::parse(&own.scenario?)
 }
 
 /// The files that a replay reads.

@@ -232,7 +232,7 @@ fn tool_options(command: &Command) -> Option<String> {
 }
 
 /// Beside the executable, where `cargo` and an installation put it.
-fn find_agent() -> Result<PathBuf, LaunchError> {
+pub(crate) fn find_agent() -> Result<PathBuf, LaunchError> {
     if let Some(path) = std::env::var_os("UNTORN_AGENT").map(PathBuf::from) {
         return if path.is_file() { Ok(path) } else { Err(LaunchError::NoAgent(path)) };
     }

@@ -5,6 +5,7 @@
 //! both halves tell each other is `untorn-jvm-protocol` and `untorn-runtime-protocol`.
 
 mod agent_config;
+mod class_files;
 mod class_path;
 mod front_end;
 pub mod jdk;
@@ -13,11 +14,15 @@ mod noise;
 mod program;
 mod runner;
 pub mod same_run;
+mod sequential;
 mod server;
 mod warm;
 mod which_jvm;
 
+pub use agent_config::scenario_of;
+pub use class_files::changes as changed_class_files;
 pub use class_path::class_path;
 pub use front_end::Jvm;
-pub use program::{JvmProgram, junit_command};
+pub use program::{JvmProgram, junit_command, scenario_command};
+pub use sequential::{ClassFacts, Member, SequentialJvm};
 pub use untorn_jvm_protocol::{config, jvm_selection};

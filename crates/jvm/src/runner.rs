@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use untorn_frontend::processes::{self, Ending, ProcessError};
+use untorn_frontend::processes::{self, Ending, Limits, ProcessError};
 use untorn_frontend::{
-    ExitKind, FrontEnd, FrontEndError, Output, Program, RecordedTrace, RunOptions, RunResult,
-    UncaughtException, Unseen, Watch,
+    ExitKind, FrontEnd, FrontEndError, Output, Program, RecordedRun, RecordedTrace, RunOptions,
+    RunResult, UncaughtException, Unseen, Watch,
 };
 use untorn_jvm_protocol::NO_TEST_EXIT;
 use untorn_jvm_protocol::config::Config;
@@ -17,10 +17,10 @@ use untorn_schedule::{RunSpec, Schedule};
 use untorn_trace::formats::utr;
 use untorn_trace::{RecordingSummary, RunMeta};
 
-use crate::agent_config::{Common, ReplayFiles};
+use crate::agent_config::{self, Common, ReplayFiles};
 use crate::launch::{Launch, LaunchError, Start};
-use crate::program::is_junit;
-use crate::warm::{self, WarmRun, WarmRuns};
+use crate::program::{is_junit, is_scenario};
+use crate::warm::{self, FreshRun, WarmRun, WarmRuns};
 use crate::{noise, which_jvm};
 
 /// A run whose output is kept may take this long, if nobody says how long.
@@ -62,6 +62,28 @@ impl FrontEnd for JvmRunner {
 
     fn run_fresh(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
         self.workers[0].run_fresh(spec, trace)
+    }
+
+    fn use_fresh_only(&mut self, why: &str) {
+        for worker in &mut self.workers {
+            worker.warm.turn_off(why);
+        }
+    }
+
+    /// Only the scenario may change: what is recorded is decided when a JVM starts.
+    fn set_options(&mut self, options: &serde_json::Value) -> Result<(), FrontEndError> {
+        for worker in &mut self.workers {
+            worker.common.own = agent_config::own_options(options)?;
+        }
+        Ok(())
+    }
+
+    fn replay(&mut self, recorded: &Path, again: &Path) -> Result<RunResult, FrontEndError> {
+        self.workers[0].replay(&RecordedRun::read(recorded)?, again)
+    }
+
+    fn end_by(&mut self, moment: Option<Instant>) {
+        self.workers.iter_mut().for_each(|worker| worker.until = moment);
     }
 
     fn notes(&self) -> Vec<String> {
@@ -114,6 +136,8 @@ pub struct Worker {
     watch: Option<Watch>,
     /// The JVM that makes many runs.
     warm: WarmRuns,
+    /// No run goes on after this moment.
+    until: Option<Instant>,
 }
 
 impl Worker {
@@ -134,8 +158,8 @@ impl Worker {
                 (Streams::Kept(files), Some(time_limit.unwrap_or(LONGEST)))
             }
         };
-        let worker =
-            Self { launch, common, time_limit, streams, watch: None, warm: WarmRuns::off() };
+        let (watch, warm, until) = (None, WarmRuns::off(), None);
+        let worker = Self { launch, common, time_limit, streams, watch, warm, until };
         // A command that cannot be started is told at once, and as what it is.
         let config = worker.common.config(&RunSpec::default(), Path::new(""), &worker.launch);
         worker.launch.command(&worker.start(&config, &[]), |_| ())?;
@@ -157,8 +181,9 @@ impl Worker {
             self.keep_plan(spec, trace);
             return ran;
         }
+        let begin = Instant::now();
         let ran = self.run_fresh(spec, trace)?;
-        self.try_warm(&config, &ran);
+        self.try_warm(&config, &ran, begin.elapsed());
         Ok(ran)
     }
 
@@ -168,6 +193,9 @@ impl Worker {
         let ran = self.warm_program(config).and_then(|program| warm.run(&program));
         self.warm = warm;
         let WarmRun { exit, progress } = ran?;
+        if exit == ExitKind::TimedOut && self.is_over() {
+            return Some(Err(FrontEndError::out_of_time()));
+        }
         let Streams::Kept(files) = &self.streams else { return None };
         let start = self.start(config, &[]);
         let ran = self.kept_result(exit, &start, Some(progress), files);
@@ -175,16 +203,14 @@ impl Worker {
     }
 
     /// The first run was made in a fresh JVM: does one that is used again make the same?
-    fn try_warm(&mut self, config: &Config, ran: &RunResult) {
+    fn try_warm(&mut self, config: &Config, ran: &RunResult, took: Duration) {
         if !self.warm.is_untried() {
             return;
         }
         let mut warm = std::mem::replace(&mut self.warm, WarmRuns::off());
         if let Some(program) = self.warm_program(config) {
-            let aside = config.trace.with_extension("again.utr");
-            warm.try_out(&program, ran.exit, [&ran.stdout, &ran.stderr], &aside);
-            // It was of use for the comparison only.
-            let _ = std::fs::remove_file(aside);
+            let output = [ran.stdout.as_slice(), &ran.stderr];
+            warm.try_out(&program, &FreshRun { exit: ran.exit, output, took });
             self.warm = warm;
         }
     }
@@ -197,8 +223,21 @@ impl Worker {
             start: self.start(config, &[]),
             surroundings: &self.common.surroundings,
             output,
-            patience: self.time_limit.unwrap_or(LONGEST),
+            patience: self.patience(),
         })
+    }
+
+    /// Whether no run may go on.
+    fn is_over(&self) -> bool {
+        self.until.is_some_and(|moment| Instant::now() >= moment)
+    }
+
+    /// How long a run may take that begins now.
+    fn patience(&self) -> Duration {
+        let longest = self.time_limit.unwrap_or(LONGEST);
+        let left = self.until.map(|moment| moment.saturating_duration_since(Instant::now()));
+        // Without any time at all a socket would wait for ever.
+        left.map_or(longest, |left| left.min(longest)).max(Duration::from_millis(1))
     }
 
     fn keep_plan(&self, spec: &RunSpec, trace: &Path) {
@@ -229,6 +268,18 @@ impl Worker {
             ..self.common.config(spec, trace, &self.launch)
         };
         self.run_by(&config, &repeat.extra)
+    }
+
+    /// Repeats a recorded run of the prepared program.
+    fn replay(&mut self, recorded: &RecordedRun, trace: &Path) -> Result<RunResult, FrontEndError> {
+        let files = ReplayFiles {
+            schedule: self.write("schedule", &recorded.schedule)?,
+            input: self.write("input", &recorded.input)?,
+        };
+        let setup = recorded.meta.setup.clone().unwrap_or_default();
+        let spec: RunSpec = serde_json::from_value(setup.run).unwrap_or_default();
+        let repeat = Repeat { files, meta: recorded.meta.clone(), extra: Vec::new() };
+        self.repeat(&spec, trace, &repeat)
     }
 
     fn start<'a>(&'a self, config: &'a Config, extra: &'a [String]) -> Start<'a> {
@@ -273,11 +324,13 @@ impl Worker {
                 watch(&said);
             }
         };
-        let ended = processes::run_to_end(&mut command, self.time_limit, &mut look);
+        let limits = Limits { time: self.time_limit, until: self.until };
+        let ended = processes::run_to_end(&mut command, limits, &mut look);
         self.watch = watch;
         match ended {
             Ok(Ending::Ended(status)) => Ok(ending(status)),
             Ok(Ending::TimedOut) => Ok(ExitKind::TimedOut),
+            Ok(Ending::CutOff) => Err(FrontEndError::out_of_time()),
             // Somebody has seen the program end, and its trace is of use.
             Ok(Ending::Interrupted(status)) if matches!(self.streams, Streams::Shared) => {
                 Ok(ending(status))
@@ -313,7 +366,8 @@ impl Worker {
             return Err(FrontEndError::input_reported("there is no such test"));
         }
         let late = which_jvm::only_one(&self.launch, start)?;
-        let Some(Progress { deadlock, fault, mut notes, .. }) = self.launch.progress() else {
+        let Some(Progress { deadlock, fault, mut notes, observed, .. }) = self.launch.progress()
+        else {
             return Err(no_agent([format!("it ended with {ended}")]));
         };
         notes.extend(late);
@@ -321,7 +375,7 @@ impl Worker {
         let summary = RecordedTrace::read(trace).ok().and_then(|said| said.meta.summary);
         let summary = summary.unwrap_or_default();
         let exit = if deadlock { ExitKind::Deadlock } else { ended };
-        Ok(RunResult { fault, notes, ..said_by(&summary, exit) })
+        Ok(RunResult { fault, notes, observed, ..said_by(&summary, exit) })
     }
 
     /// What is left of a run that nobody has seen.
@@ -347,13 +401,15 @@ impl Worker {
             })?;
         }
         let first_lines = || output.lines().take(8).map(str::to_owned);
-        let Some(Progress { deadlock, fault, notes, .. }) = said else {
+        let Some(Progress { deadlock, fault, notes, observed, .. }) = said else {
             return Err(no_agent(first_lines()));
         };
         let said = RecordedTrace::read(trace)
             .map_err(|error| FrontEndError::run(format!("the trace cannot be read: {error}")))?;
         let summary = said.meta.summary.unwrap_or_default();
-        if summary.coverage.application_classes == 0 && said.cut.is_none() {
+        // The object of a scenario may be one of the JDK.
+        let needs_application = said.cut.is_none() && !is_scenario(start.words);
+        if summary.coverage.application_classes == 0 && needs_application {
             return Err(FrontEndError::run(
                 "nothing of the application was recorded, so nothing was checked",
             )
@@ -365,7 +421,7 @@ impl Worker {
         let exit = if deadlock { ExitKind::Deadlock } else { ended };
         let (preemptions, uncaught) = (preemptions(trace), exceptions(&stderr));
         let result = said_by(&summary, exit);
-        Ok(RunResult { stdout, stderr, uncaught, preemptions, fault, notes, ..result })
+        Ok(RunResult { stdout, stderr, uncaught, preemptions, fault, notes, observed, ..result })
     }
 }
 

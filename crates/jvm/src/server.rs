@@ -67,7 +67,11 @@ impl ServerJvm {
         config.server = Some(socket);
         // Until the first request there is nothing to record.
         config.trace = launch.folder().join("idle.utr");
-        let mut command = launch.command(&Start { config: &config, ..*start }, surround)?;
+        let mut extra = start.extra.to_vec();
+        let chosen = OPTION_VARIABLES.map(|name| std::env::var(name).unwrap_or_default());
+        extra.extend(collector(start.words.iter().chain(&chosen)).map(str::to_owned));
+        let start = Start { config: &config, extra: &extra, ..*start };
+        let mut command = launch.command(&start, surround)?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn()?;
         match accept(&listener, &mut child) {
@@ -138,6 +142,19 @@ impl Drop for ServerJvm {
     }
 }
 
+/// Where a JVM finds options beside its command line.
+const OPTION_VARIABLES: [&str; 3] = ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"];
+
+/// The garbage collector of a JVM that makes many runs: one that needs no other threads, and nothing from those that run. A
+/// JVM that is told two of them does not start, so nothing is said if the user says anything about it.
+fn collector<'a>(mut words: impl Iterator<Item = &'a String>) -> Option<&'static str> {
+    let may_choose = |word: &String| {
+        word.contains("GC")
+            || ["@", "-XX:Flags", "-XX:VMOptionsFile"].iter().any(|start| word.contains(start))
+    };
+    (!words.any(may_choose)).then_some("-XX:+UseSerialGC")
+}
+
 /// Waits for the agent.
 fn accept(listener: &UnixListener, child: &mut Child) -> Result<UnixStream, ServerError> {
     loop {
@@ -161,5 +178,23 @@ impl Launch {
     /// Where a JVM that makes many runs asks for them.
     pub(crate) fn server_socket(&self) -> PathBuf {
         self.folder().join("server")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_collector_is_that_of_the_user() {
+        let chosen = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            collector(words.iter())
+        };
+        assert!(chosen(&["java", "-cp", "classes", "Main"]).is_some());
+        for word in ["-XX:+UseG1GC", "-XX:+UseParallelGC", "@options", "-XX:VMOptionsFile=jvm.txt"]
+        {
+            assert_eq!(chosen(&["java", word, "Main"]), None, "{word}");
+        }
     }
 }

@@ -1,23 +1,25 @@
 //! Many runs of a program in one JVM, as long as that makes no difference.
 //!
 //! The first run of a program is made in a fresh JVM. [`WarmRuns::try_out`] then makes the same run in a JVM that has made
-//! one before. If trace, output or exit code differ, every run gets a fresh JVM, and [`WarmRuns::why_not`] says why.
-//! Otherwise [`WarmRuns::run`] makes the runs, and takes a new JVM whenever a run may have changed the old one.
+//! one before. If output or exit code differ, or the traces are not alike, every run gets a fresh JVM, and
+//! [`WarmRuns::why_not`] says why. Traces may differ in what the JDK does when it is used for the first time, and in what
+//! depends on identities of objects. Then [`WarmRuns::run`] makes the runs, and takes a new JVM whenever a run may have
+//! changed the old one.
 //!
 //! **Promise:** a run in a JVM that has made others before is a run of the program, under control, with a trace. That it
-//! is the very run that a fresh JVM would make was checked once for the program, not for each run: what is reported has to
+//! is like the run that a fresh JVM would make was checked once for the program, not for each run: what is reported has to
 //! be repeated in a fresh JVM.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use untorn_frontend::{ExitKind, Surroundings};
+use untorn_frontend::{ExitKind, Surroundings, mask_identities};
 use untorn_jvm_protocol::server::{Request, RunEnd};
 use untorn_runtime_protocol::Progress;
 
 use crate::launch::{Launch, Start};
-use crate::same_run;
+use crate::same_run::{self, Comparison};
 use crate::server::{Served, ServerJvm};
 
 /// A JVM that is spent after fewer runs has cost more than it saved.
@@ -26,8 +28,10 @@ const WORTH_IT: usize = 4;
 /// So many JVMs may be spent early before all runs get fresh ones.
 const MAX_SPENT_EARLY: usize = 3;
 
-/// Bytes of a trace. A run that records more takes so long that the start of a JVM hardly counts.
+/// Bytes of a trace, and the time that it takes to make it. In a run that takes more the start of a JVM hardly counts,
+/// and to try a used JVM takes several runs.
 const LARGEST: u64 = 32 << 20;
+const LONGEST: Duration = Duration::from_secs(6);
 
 /// How the JVM of a program is started.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +43,15 @@ pub struct Program<'a> {
     pub output: &'a [PathBuf; 2],
     /// How long a run may take.
     pub patience: Duration,
+}
+
+/// How a run in a fresh JVM went.
+#[derive(Clone, Copy, Debug)]
+pub struct FreshRun<'a> {
+    pub exit: ExitKind,
+    /// Standard output and standard error.
+    pub output: [&'a [u8]; 2],
+    pub took: Duration,
 }
 
 /// What the agent said at the end of a run, and how the program ended.
@@ -91,46 +104,67 @@ impl WarmRuns {
         }
     }
 
-    fn turn_off(&mut self, why: impl Into<String>) {
+    /// From now on every run gets a fresh JVM.
+    pub fn turn_off(&mut self, why: impl Into<String>) {
         self.jvm = None;
         self.state = State::Off(why.into());
     }
 
-    /// A run was made in a fresh JVM: makes the same in one that has made a run before, and compares. `output` is what the
-    /// fresh one printed; the trace of the other goes to `aside`.
-    pub fn try_out(
-        &mut self,
-        program: &Program<'_>,
-        fresh: ExitKind,
-        output: [&[u8]; 2],
-        aside: &Path,
-    ) {
-        let trace = program.start.config.trace.clone();
-        if trace.metadata().is_ok_and(|file| file.len() > LARGEST) {
+    /// A run was made in a fresh JVM: makes the same in one that has made a run before, and compares. The trace of that
+    /// run goes to a file beside that of the fresh one, and is removed.
+    pub fn try_out(&mut self, program: &Program<'_>, fresh: &FreshRun<'_>) {
+        let trace = &program.start.config.trace;
+        if fresh.took > LONGEST || trace.metadata().is_ok_and(|file| file.len() > LARGEST) {
             self.turn_off("its runs are long");
             return;
         }
-        let mut config = program.start.config.clone();
-        config.trace = aside.to_owned();
-        let start = Start { config: &config, ..program.start };
-        let program = Program { start, ..*program };
         self.state = State::On;
-        let ran = self.run(&program);
-        let difference = match ran {
-            None => self.why_not().unwrap_or("the JVM could not make two runs").to_owned(),
-            Some(ran) if ran.exit != fresh => {
-                "it ends otherwise in a JVM that is used again".to_owned()
-            }
-            Some(_) if printed(program.output) != output => {
-                "it prints something else in a JVM that is used again".to_owned()
-            }
-            Some(_) => match same_run::difference(&trace, aside) {
-                Ok(None) => return,
-                Ok(Some(difference)) => difference,
-                Err(error) => error.to_string(),
-            },
+        let aside = trace.with_extension("again.utr");
+        if let Err(why) = self.compare(program, fresh, &aside) {
+            self.turn_off(why);
+        }
+        // It was of use for the comparison only, and need not exist.
+        let _ = std::fs::remove_file(aside);
+    }
+
+    /// Why used JVMs are of no use for this program, if they are not.
+    fn compare(
+        &mut self,
+        program: &Program<'_>,
+        fresh: &FreshRun<'_>,
+        aside: &Path,
+    ) -> Result<(), String> {
+        self.run_like(program, fresh, aside)?;
+        match same_run::compare(&program.start.config.trace, aside) {
+            Ok(Comparison::Same | Comparison::Alike(_)) => Ok(()),
+            Ok(Comparison::Different(why)) => Err(why),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Makes the run once more; it must end and print like the fresh one.
+    fn run_like(
+        &mut self,
+        program: &Program<'_>,
+        fresh: &FreshRun<'_>,
+        trace: &Path,
+    ) -> Result<(), String> {
+        let mut config = program.start.config.clone();
+        config.trace = trace.to_owned();
+        let start = Start { config: &config, ..program.start };
+        let ran = self.run(&Program { start, ..*program });
+        let Some(ran) = ran else {
+            return Err(self.why_not().unwrap_or("the JVM could not make two runs").to_owned());
         };
-        self.turn_off(difference);
+        if ran.exit != fresh.exit {
+            return Err("it ends otherwise in a JVM that is used again".to_owned());
+        }
+        let printed = program.output.each_ref().map(|path| std::fs::read(path).unwrap_or_default());
+        let is_alike = |(one, other): (&Vec<u8>, &&[u8])| masked(one) == masked(other);
+        if !printed.iter().zip(&fresh.output).all(is_alike) {
+            return Err("it prints something else in a JVM that is used again".to_owned());
+        }
+        Ok(())
     }
 
     /// Makes the run that the program's configuration describes. `None` if it takes a fresh JVM.
@@ -225,7 +259,7 @@ fn exit_of_process(status: ExitStatus) -> ExitKind {
     }
 }
 
-/// What the program has printed; what cannot be read compares as nothing.
-fn printed(output: &[PathBuf; 2]) -> [Vec<u8>; 2] {
-    output.each_ref().map(|path| std::fs::read(path).unwrap_or_default())
+/// What was printed, without identities of objects.
+fn masked(printed: &[u8]) -> String {
+    String::from_utf8_lossy(printed).lines().map(mask_identities).collect::<Vec<_>>().join("\n")
 }

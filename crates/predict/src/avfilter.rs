@@ -17,11 +17,11 @@
 use rustc_hash::FxHashMap;
 use untorn_trace::{Op, ThreadId, VarId};
 
+use crate::answer::{Answer, Engine, Why};
 use crate::facts::Facts;
 use crate::goal::Goal;
 use crate::history::{At, ReadFrom};
 use crate::lock_valid::{LockValid, Verdict};
-use crate::plan::{Answer, Engine, Why};
 use crate::simulation::Triple;
 
 /// How to take the printed algorithm.

@@ -16,9 +16,11 @@
 //! * A block that is not declared is an activation of a method ([`Origin::Inferred`]): the innermost
 //!   one that contains both accesses, if no declared block and no critical section does. Two accesses
 //!   that merely follow each other in a loop do not count: see [`pairs`].
+//! * A read and a write that different activations make, below one method, count if the write was seen to depend on the
+//!   read: see [`dependence`].
 //! * Of a check and an act in one method, the run may show both in one thread and the check alone in
 //!   another, because the first one had acted by then: see [`untaken_branch`].
-//! * Two fields of an object that are accessed together are a candidate, too: see [`fields`].
+//! * Two variables that are accessed together are a candidate, too: see [`fields`].
 //!
 //! Promise: every unserializable triple of the history (declared blocks) that is not redundant in the
 //! above sense belongs to a candidate, unless [`Candidates`] counts it as left out. A candidate whose
@@ -26,6 +28,7 @@
 
 mod blocks;
 mod combine;
+mod dependence;
 mod fields;
 mod forward;
 mod groups;
@@ -80,6 +83,8 @@ pub struct Candidate {
     /// Whether the interrupted block made both of its accesses in this run. If not, see [`untaken_branch`]: then goals
     /// lead to where its thread may take the other branch, and `points` are what it would do there.
     pub is_seen: bool,
+    /// Whether different values of its first access were seen to lead to different values of its last, a write.
+    pub is_dependent: bool,
     /// How many triples of events match it, in whatever order they happened.
     pub instances: u64,
     /// Some of them, to be tried in this order; none is ordered or guarded for sure.

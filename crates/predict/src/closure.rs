@@ -14,10 +14,10 @@
 //! reverse critical sections, the set may not. Sets are one number a thread; clocks
 //! ([`Clocks`](crate::index::Clocks)) and sorted lists replace walking through the events.
 //!
-//! Promise: a plan is a plan, for every strength. `Infeasible` is returned only where that is a proof:
-//! the goal contradicts what must be ordered in every plan, a lock is held around it, or an update
+//! Promise: every `Feasible` is a reordering, for every strength. `Infeasible` is returned only where that is a proof:
+//! the goal contradicts what must be ordered in every reordering, a lock is held around it, or an update
 //! would be split. Everything else is `Undecided(Incomplete)`. Microseconds a goal, whatever the
-//! length of the history; writing down the plan costs a nanosecond or two an event.
+//! length of the history; writing down the reordering costs a nanosecond or two an event.
 
 mod proof;
 mod tail;
@@ -25,18 +25,17 @@ mod tail;
 use smallvec::SmallVec;
 use untorn_trace::ThreadId;
 
+use crate::answer::{Answer, Engine, Reordering, Strength, Why};
 use crate::goal::Goal;
 use crate::history::{At, History};
 use crate::index::{Cut, Index};
-use crate::plan::{Answer, Engine, Plan, Strength, Why};
 
 use tail::Tail;
 
 /// Ways to start that are tried for one goal.
 const MAX_STARTS: usize = 12;
 
-/// A plan, not written down yet: what of each thread runs in the order of the history, and what
-/// follows.
+/// A reordering, not written down yet: so many events of each thread in the order of the history, and what follows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outline {
     /// How many events of each thread come first.
@@ -49,8 +48,8 @@ impl Outline {
         Self { base, tail }
     }
 
-    /// The plan, event by event.
-    pub fn plan(&self, history: &History) -> Plan {
+    /// The reordering, event by event.
+    pub fn reordering(&self, history: &History) -> Reordering {
         let total: u32 = self.base.iter().sum();
         let mut steps = Vec::with_capacity(total as usize + self.tail.len());
         let next = |thread: usize| {
@@ -69,7 +68,7 @@ impl Outline {
             at.0 += 1;
         }
         steps.extend_from_slice(&self.tail);
-        Plan { steps }
+        Reordering { steps }
     }
 }
 
@@ -96,7 +95,7 @@ impl<'a> Closure<'a> {
         &self.index
     }
 
-    /// The answer, with a plan that is not written down yet.
+    /// The answer, with a reordering that is not written down yet.
     pub fn verdict(&self, goal: &Goal) -> Verdict {
         if proof::is_impossible(&self.index, goal) {
             return Verdict::Infeasible;
@@ -141,7 +140,7 @@ impl<'a> Closure<'a> {
 impl Engine for Closure<'_> {
     fn decide(&mut self, goal: &Goal) -> Answer {
         match self.verdict(goal) {
-            Verdict::Feasible(outline) => Answer::Feasible(outline.plan(self.index.history)),
+            Verdict::Feasible(outline) => Answer::Feasible(outline.reordering(self.index.history)),
             Verdict::Infeasible => Answer::Infeasible,
             Verdict::Unknown => Answer::Undecided(Why::Incomplete),
         }

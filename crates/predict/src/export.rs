@@ -2,20 +2,20 @@
 //!
 //! PDDL writes down the problem of our own planner ([`crate::planner`]), one action an event (and one
 //! more for each way in which a read can be satisfied). SMT-LIB is written from the definition of
-//! a plan, event by event and over integers, and shares nothing with our own formula: that
+//! a reordering, event by event and over integers, and shares nothing with our own formula: that
 //! another solver agrees is a check of both.
 //!
-//! Promise: if [`Exported::is_whole`] is true, the problem has a solution iff the goal has a plan;
-//! otherwise a solution is still a plan, but none proves nothing.
+//! Promise: if [`Exported::is_whole`] is true, the problem has a solution iff the goal has a reordering;
+//! otherwise a solution is still a reordering, but none proves nothing.
 
 mod smt;
 
 use std::fmt::Write as _;
 
+use crate::answer::Strength;
 use crate::goal::Goal;
 use crate::history::{At, History};
 use crate::index::Index;
-use crate::plan::Strength;
 use crate::strips::{Content, Fact, Task};
 use crate::zone::Zone;
 
@@ -99,7 +99,7 @@ impl<'a> Exported<'a> {
         }
         let tail = crate::nodes::spell_out(&self.index, &self.zone.base, &order);
         let mut steps = crate::closure::Outline::new(self.zone.base.clone(), tail)
-            .plan(self.index.history)
+            .reordering(self.index.history)
             .steps;
         let last = self.goal.events.last()?;
         steps.truncate(steps.iter().position(|at| at == last)? + 1);

@@ -29,7 +29,7 @@ impl<'h> Facts<'h> {
         self.history.event(at).thread
     }
 
-    /// Whether `first` comes before `second` in every plan that has both: by program order, forks,
+    /// Whether `first` comes before `second` in every reordering that has both: by program order, forks,
     /// joins and notifications.
     pub fn is_ordered(&self, first: At, second: At) -> bool {
         let (from, to) = (self.thread(first), self.thread(second));

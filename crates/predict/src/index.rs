@@ -10,8 +10,8 @@ mod groups;
 use rustc_hash::FxHashMap;
 use untorn_trace::{Op, ThreadId, Value, VarId};
 
+use crate::answer::Strength;
 use crate::history::{At, History, ReadFrom, Section};
-use crate::plan::Strength;
 
 pub(crate) use clocks::Clocks;
 pub(crate) use groups::Groups;
@@ -35,7 +35,7 @@ pub(crate) struct Index<'a> {
     pub(crate) strength: Strength,
     /// What an event needs if every read keeps its source (if the strength cares about reads).
     pub(crate) needs: Clocks,
-    /// What an event needs in every plan; `None` if that is the same.
+    /// What an event needs in every reordering; `None` if that is the same.
     must: Option<Clocks>,
     /// By thread: after how many of its events it holds what; the last entry not after a place counts.
     held: Vec<Vec<LockInterval>>,
@@ -60,10 +60,11 @@ struct LockInterval {
 
 impl<'a> Index<'a> {
     pub(crate) fn new(history: &'a History, strength: Strength) -> Self {
+        let by_source = matches!(strength, Strength::Precise | Strength::Under);
         let mut index = Self {
             history,
             strength,
-            needs: Clocks::default(),
+            needs: Clocks::new(history, |_| by_source),
             must: None,
             held: vec![Vec::new(); history.thread_count()],
             held_sections: Vec::new(),
@@ -78,8 +79,6 @@ impl<'a> Index<'a> {
         if strength == Strength::Precise {
             index.group_values();
         }
-        let by_source = matches!(strength, Strength::Precise | Strength::Under);
-        index.needs = Clocks::new(history, |_| by_source);
         if strength == Strength::Precise {
             let certain = Clocks::new(history, |read| index.is_certain(read));
             index.must = Some(certain);
@@ -87,7 +86,7 @@ impl<'a> Index<'a> {
         index
     }
 
-    /// What an event needs in every plan.
+    /// What an event needs in every reordering.
     pub(crate) fn must(&self) -> &Clocks {
         self.must.as_ref().unwrap_or(&self.needs)
     }

@@ -2,13 +2,13 @@
 //!
 //! A run is first made ready: [`History`] knows each thread's events, the locks held, what each
 //! read read, and where blocks begin and end. A [`Goal`] names events that shall happen in a given
-//! order; an [`Engine`] decides whether some run can do that, and shows it by a [`Plan`].
+//! order; an [`Engine`] decides whether some run can do that, and shows it by a [`Reordering`].
 //!
-//! # What a plan is
+//! # What a reordering is
 //!
-//! A sequence of events of the history, each at most once, such that
+//! The literature's *correct reordering*: a sequence of events of the history, each at most once, such that
 //!
-//! * **prefix**: what a thread does in the plan is a prefix of what it did in the history;
+//! * **prefix**: what a thread does in the reordering is a prefix of what it did in the history;
 //! * **threads**: a forked thread starts after its fork; a join comes after all of the joined
 //!   thread's events *of the history*;
 //! * **locks**: an exclusive lock is held by one thread at a time, a shared one by no exclusive
@@ -24,8 +24,8 @@
 //! That much is *lock-valid* ([`Strength::Lock`]). The stronger notions ask more of its reads:
 //!
 //! * **same value** ([`Strength::Precise`]): each read returns the value that it returned in the history:
-//!   the last write before it in the plan wrote that value, or there is none and it is the initial
-//!   value. Exempt is a read of the goal that is the last event of its thread in the plan, unless
+//!   the last write before it in the reordering wrote that value, or there is none and it is the initial
+//!   value. Exempt is a read of the goal that is the last event of its thread in the reordering, unless
 //!   it is the first half of an update: nothing depends on what it returns. Such a run is feasible,
 //!   because each thread sees what it saw.
 //!   An unknown value is equal to itself only: a read with unknown value or whose write's value is unknown
@@ -33,6 +33,7 @@
 //! * **same source** ([`Strength::Under`]): as above, but each such read reads from the same write as in the
 //!   history (or, as there, from none).
 
+mod answer;
 pub mod avfilter;
 pub mod candidates;
 pub mod closure;
@@ -45,19 +46,19 @@ mod index;
 pub mod lock_valid;
 mod nodes;
 pub mod pattern;
-mod plan;
 pub mod planner;
 pub mod precise;
-mod replay;
+mod rows;
 pub mod sat;
 pub mod simulation;
 mod strips;
+mod validate;
 mod world;
 mod zone;
 
+pub use answer::{Answer, Engine, Reordering, Strength, Why};
 pub use deadline::Deadline;
 pub use facts::Facts;
 pub use goal::{Goal, Pattern};
 pub use history::{At, Block, BlockId, History, HistoryError, Origin};
-pub use plan::{Answer, Engine, Plan, Strength, Why};
-pub use world::Schedule;
+pub use world::SuffixReordering;

@@ -10,11 +10,11 @@
 //! an earlier one of the same lock is left, then it must be left before that one is entered. For two
 //! threads this is equivalent to acquisition histories, and it covers critical sections that do not
 //! end, locks that are not nested, forks, joins, waits and notifications as well. A cycle is a proof that
-//! there is no plan. Otherwise the events are put into an order that respects what is forced and
+//! there is no reordering. Otherwise the events are put into an order that respects what is forced and
 //! else follows the history ([`order`]); a thread runs beyond what the goal needs only to leave a
 //! lock that another thread waits for. If that cannot continue, a small search tries other orders.
 //!
-//! Promise: `Feasible` comes with a plan by the rules of [`Strength::Lock`], `Infeasible` is a proof.
+//! Promise: `Feasible` comes with a reordering by the rules of [`Strength::Lock`], `Infeasible` is a proof.
 //! Rarely, with three or more threads, neither is found; that is `Undecided`.
 //!
 //! [`Strength::Lock`]: crate::Strength::Lock
@@ -22,17 +22,17 @@
 mod closure;
 mod order;
 
+use crate::answer::{Answer, Engine, Why};
 use crate::facts::Facts;
 use crate::goal::Goal;
-use crate::plan::{Answer, Engine, Why};
-use crate::world::{Schedule, World};
+use crate::world::{SuffixReordering, World};
 
 use closure::{Closure, Refuted};
 
-/// As [`Answer`], with the plan in its short form: most of it is the history itself.
+/// As [`Answer`], with the reordering in its short form: most of it is the history itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    Feasible(Schedule),
+    Feasible(SuffixReordering),
     Infeasible,
     Undecided(Why),
 }
@@ -40,7 +40,7 @@ pub enum Verdict {
 impl From<Verdict> for Answer {
     fn from(verdict: Verdict) -> Self {
         match verdict {
-            Verdict::Feasible(schedule) => Self::Feasible(schedule.plan()),
+            Verdict::Feasible(short) => Self::Feasible(short.reordering()),
             Verdict::Infeasible => Self::Infeasible,
             Verdict::Undecided(why) => Self::Undecided(why),
         }
@@ -59,9 +59,8 @@ impl<'f, 'h> LockValid<'f, 'h> {
         Self { facts, world: World::new(facts, crate::At(0)) }
     }
 
-    /// Whether there is certainly no plan, without looking for one. That costs as much as the stretch of the history
-    /// that is
-    /// to be reordered; this costs as much as the sections in it.
+    /// Whether there is certainly no reordering, without looking for one. That costs as much as the stretch of the
+    /// history that is to be reordered; this costs as much as the sections in it.
     pub fn is_ruled_out(&self, goal: &Goal) -> bool {
         let is_known = goal.events.iter().all(|at| at.index() < self.facts.history.len());
         let happened = goal.events.is_sorted_by(|a, b| a < b);
@@ -73,11 +72,14 @@ impl<'f, 'h> LockValid<'f, 'h> {
             return Verdict::Infeasible;
         }
         let Some(&last) = goal.events.last() else {
-            return Verdict::Feasible(Schedule::default());
+            return Verdict::Feasible(SuffixReordering::default());
         };
         if goal.events.is_sorted_by(|a, b| a < b) {
             // It happened.
-            return Verdict::Feasible(Schedule { cut: crate::At(last.0 + 1), then: Vec::new() });
+            return Verdict::Feasible(SuffixReordering {
+                cut: crate::At(last.0 + 1),
+                then: Vec::new(),
+            });
         }
         let closure = match Closure::new(self.facts, goal) {
             Ok(closure) => closure,

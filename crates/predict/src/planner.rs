@@ -9,8 +9,8 @@
 //! Deviations. Ties are broken by the order of the history, which is a good plan for most of it. A
 //! dead end (no relaxed plan) is never entered.
 //!
-//! Promise: the same meaning as [`Sat`](crate::sat::Sat). Plans are plans; `Infeasible` is returned
-//! only if everything a plan could need was in the problem and every state was tried; otherwise
+//! Promise: the same meaning as [`Sat`](crate::sat::Sat). Every `Feasible` is a reordering; `Infeasible` is returned
+//! only if everything a reordering could need was in the problem and every state was tried; otherwise
 //! `Undecided` with the reason.
 
 mod relaxed;
@@ -20,14 +20,14 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
+use crate::answer::{Answer, Engine, Strength, Why};
 use crate::closure::Outline;
 use crate::goal::Goal;
 use crate::history::{At, History};
 use crate::index::Index;
 use crate::nodes::{Node, spell_out};
-use crate::plan::{Answer, Engine, Strength, Why};
-use crate::replay::is_plan_in;
 use crate::strips::Task;
+use crate::validate::is_reordering_in;
 use crate::zone::Zone;
 
 use relaxed::Relaxed;
@@ -39,7 +39,7 @@ pub struct PlannerBudget {
     pub states: usize,
     /// Events of a problem that shall be complete.
     pub whole: u32,
-    /// Events of the window in which a plan is searched otherwise.
+    /// Events of the window in which a reordering is searched otherwise.
     pub window: u32,
 }
 
@@ -88,9 +88,12 @@ impl Engine for Planner<'_> {
         match Search::new(&task, self.budget.states).run() {
             SearchEnd::Plan(actions) => {
                 let tail = self.steps(goal, &task, &zone, &actions);
-                let plan = Outline::new(zone.base, tail).plan(self.index.history);
-                debug_assert!(is_plan_in(&self.index, goal, &plan), "{goal:?}: {plan:?}");
-                Answer::Feasible(plan)
+                let reordering = Outline::new(zone.base, tail).reordering(self.index.history);
+                debug_assert!(
+                    is_reordering_in(&self.index, goal, &reordering),
+                    "{goal:?}: {reordering:?}"
+                );
+                Answer::Feasible(reordering)
             }
             SearchEnd::Exhausted if zone.is_whole => Answer::Infeasible,
             SearchEnd::Exhausted => Answer::Undecided(Why::Incomplete),

@@ -3,12 +3,12 @@
 //! Both mean the same (see the [crate]), so the first that has an answer returns it. Counters record which engine
 //! decided how much, and what was left open.
 
+use crate::answer::{Answer, Engine, Strength, Why};
 use crate::closure::{Closure, Outline, Verdict};
 use crate::goal::Goal;
 use crate::history::History;
-use crate::plan::{Answer, Engine, Strength, Why};
-use crate::replay::is_plan_in;
 use crate::sat::{self, Budget, SatAnswer};
+use crate::validate::is_reordering_in;
 
 /// How many goals were decided, how, and by which engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -30,7 +30,7 @@ impl Counts {
     }
 }
 
-/// An answer whose plan is not written down yet.
+/// An answer whose reordering is not written down yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Decision {
     Feasible(Outline),
@@ -57,7 +57,7 @@ impl<'a> Precise<'a> {
         &self.counts
     }
 
-    /// As [`Engine::decide`], without writing down a plan that may be as long as the history.
+    /// As [`Engine::decide`], without writing down a reordering that may be as long as the history.
     pub fn judge(&mut self, goal: &Goal) -> Decision {
         match self.closure.verdict(goal) {
             Verdict::Feasible(outline) => {
@@ -74,7 +74,7 @@ impl<'a> Precise<'a> {
 
     fn solve(&mut self, goal: &Goal) -> Decision {
         match sat::decide(self.closure.index(), &self.budget, goal) {
-            SatAnswer::Plan(outline) => {
+            SatAnswer::Reordering(outline) => {
                 self.counts.feasible_by_solver += 1;
                 Decision::Feasible(outline)
             }
@@ -94,9 +94,12 @@ impl Engine for Precise<'_> {
     fn decide(&mut self, goal: &Goal) -> Answer {
         match self.judge(goal) {
             Decision::Feasible(outline) => {
-                let plan = outline.plan(self.history);
-                debug_assert!(is_plan_in(self.closure.index(), goal, &plan), "{goal:?}: {plan:?}");
-                Answer::Feasible(plan)
+                let reordering = outline.reordering(self.history);
+                debug_assert!(
+                    is_reordering_in(self.closure.index(), goal, &reordering),
+                    "{goal:?}: {reordering:?}"
+                );
+                Answer::Feasible(reordering)
             }
             Decision::Infeasible => Answer::Infeasible,
             Decision::Undecided(why) => Answer::Undecided(why),

@@ -6,17 +6,17 @@
 //! end, notifications, indivisible updates, and reads of the goal that may return anything.
 //!
 //! Deviations. No integers: the order is a graph that a theory of our own keeps acyclic
-//! ([`acyclic`](self)), beside `batsat`. Which events are in the plan is part of the question. A
+//! ([`acyclic`](self)), beside `batsat`. Which events are in the reordering is part of the question. A
 //! question about a long history is not written down in full:
 //!
-//! 1. if everything a plan could need is small enough, that is the formula, and the answer is exact;
-//! 2. otherwise a formula over what *every* plan contains, weakened where it is cut off, may refute
+//! 1. if everything a reordering could need is small enough, that is the formula, and the answer is exact;
+//! 2. otherwise a formula over what *every* reordering contains, weakened where it is cut off, may refute
 //!    the goal: that is a proof for the whole history;
-//! 3. otherwise a plan is searched that first runs a part of the history as it was, then anything
+//! 3. otherwise a reordering is searched that first runs a part of the history as it was, then anything
 //!    within a window.
 //!
-//! Promise: plans are plans, `Infeasible` is a proof, and `Undecided` is returned when neither was found
-//! within the budget. A budget counts decisions, nodes and clauses, so the same question has the same
+//! Promise: every `Feasible` is a reordering, `Infeasible` is a proof, and `Undecided` is returned when neither was
+//! found within the budget. A budget counts decisions, nodes and clauses, so the same question has the same
 //! answer everywhere, unless the caller sets a deadline.
 
 mod acyclic;
@@ -24,13 +24,13 @@ mod encode;
 mod formula;
 mod refute;
 
+use crate::answer::{Answer, Engine, Strength, Why};
 use crate::closure::Outline;
 use crate::deadline::Deadline;
 use crate::goal::Goal;
 use crate::history::History;
 use crate::index::Index;
-use crate::plan::{Answer, Engine, Strength, Why};
-use crate::replay::is_plan_in;
+use crate::validate::is_reordering_in;
 use crate::zone::Zone;
 
 use encode::Encoding;
@@ -52,7 +52,7 @@ pub struct Budget {
     pub decisions: u32,
     /// Events of a formula that shall be exact.
     pub whole: u32,
-    /// Events of each window in which a plan is searched.
+    /// Events of each window in which a reordering is searched.
     pub window: u32,
     /// Pairs of events in one formula.
     pub pairs: usize,
@@ -83,10 +83,13 @@ impl<'a> Sat<'a> {
 impl Engine for Sat<'_> {
     fn decide(&mut self, goal: &Goal) -> Answer {
         match decide(&self.index, &self.budget, goal) {
-            SatAnswer::Plan(outline) => {
-                let plan = outline.plan(self.index.history);
-                debug_assert!(is_plan_in(&self.index, goal, &plan), "{goal:?}: {plan:?}");
-                Answer::Feasible(plan)
+            SatAnswer::Reordering(outline) => {
+                let reordering = outline.reordering(self.index.history);
+                debug_assert!(
+                    is_reordering_in(&self.index, goal, &reordering),
+                    "{goal:?}: {reordering:?}"
+                );
+                Answer::Feasible(reordering)
             }
             SatAnswer::Proof => Answer::Infeasible,
             SatAnswer::Nothing(why) => Answer::Undecided(why),
@@ -96,7 +99,7 @@ impl Engine for Sat<'_> {
 
 /// What the solver found out.
 pub(crate) enum SatAnswer {
-    Plan(Outline),
+    Reordering(Outline),
     Proof,
     Nothing(Why),
 }
@@ -108,7 +111,7 @@ pub(crate) fn decide(index: &Index<'_>, budget: &Budget, goal: &Goal) -> SatAnsw
     if let Some(zone) = Zone::whole(index, goal, budget.whole) {
         let solved = Encoding::new(index, goal, &zone, budget).map(Encoding::solve);
         return match solved {
-            Some((Outcome::Yes, tail)) => SatAnswer::Plan(Outline::new(zone.base, tail)),
+            Some((Outcome::Yes, tail)) => SatAnswer::Reordering(Outline::new(zone.base, tail)),
             Some((Outcome::No, _)) => SatAnswer::Proof,
             Some((Outcome::Unknown, _)) | None => SatAnswer::Nothing(Why::Budget),
         };
@@ -116,7 +119,7 @@ pub(crate) fn decide(index: &Index<'_>, budget: &Budget, goal: &Goal) -> SatAnsw
     decide_in_part(index, budget, goal)
 }
 
-/// Small windows first: most goals are decided there. Proofs need longer ones than plans.
+/// Small windows first: most goals are decided there. Proofs need longer ones than reorderings.
 fn decide_in_part(index: &Index<'_>, budget: &Budget, goal: &Goal) -> SatAnswer {
     let mut back = budget.window.clamp(1, 16);
     while back <= budget.window.max(1) && !budget.deadline.is_over() {
@@ -127,7 +130,7 @@ fn decide_in_part(index: &Index<'_>, budget: &Budget, goal: &Goal) -> SatAnswer 
         if back * 3 <= budget.window || back < 16 {
             let most = (back * 5).min(budget.window);
             if let Some(outline) = search(index, budget, goal, back, most) {
-                return SatAnswer::Plan(outline);
+                return SatAnswer::Reordering(outline);
             }
         }
         back *= 3;

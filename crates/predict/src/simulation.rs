@@ -21,11 +21,11 @@ mod shapes;
 
 use untorn_trace::{Op, VarId};
 
+use crate::answer::{Answer, Engine, Why};
 use crate::facts::Facts;
 use crate::goal::Goal;
 use crate::history::{At, History};
-use crate::plan::{Answer, Engine, Why};
-use crate::world::Schedule;
+use crate::world::SuffixReordering;
 
 use machine::Machine;
 
@@ -100,11 +100,11 @@ impl<'f, 'h> Simulation<'f, 'h> {
     }
 
     /// The schedule in which the goal happens, if one of the fixed ones leads there.
-    pub fn schedule(&mut self, goal: &Goal) -> Option<Schedule> {
+    pub fn reordering(&mut self, goal: &Goal) -> Option<SuffixReordering> {
         let triple = Triple::of(goal, self.facts)?;
         let Triple { i, from, j, k } = triple;
         if i < from && j < k {
-            return Some(Schedule { cut: At(k.0 + 1), then: Vec::new() });
+            return Some(SuffixReordering { cut: At(k.0 + 1), then: Vec::new() });
         }
         let guarded = [from, j].iter().any(|&at| self.facts.is_guarded(i, at, k));
         if self.facts.is_one_update(i, k) || guarded {
@@ -112,7 +112,7 @@ impl<'f, 'h> Simulation<'f, 'h> {
         }
         for shape in shapes::of(self.facts, triple) {
             if self.machine.run(&shape, triple) {
-                return Some(self.machine.schedule());
+                return Some(self.machine.reordering());
             }
         }
         None
@@ -121,8 +121,8 @@ impl<'f, 'h> Simulation<'f, 'h> {
 
 impl Engine for Simulation<'_, '_> {
     fn decide(&mut self, goal: &Goal) -> Answer {
-        match self.schedule(goal) {
-            Some(schedule) => Answer::Feasible(schedule.plan()),
+        match self.reordering(goal) {
+            Some(short) => Answer::Feasible(short.reordering()),
             None => Answer::Undecided(Why::Incomplete),
         }
     }

@@ -1,15 +1,15 @@
 //! A run that executes recorded events in another order, one after the other.
 //!
 //! It starts where the history was at some position (the *cut*), so that its cost does not depend
-//! on what came before, and lets an event happen only if the rules of a plan allow it (see the
+//! on what came before, and lets an event happen only if the rules of a reordering allow it (see the
 //! [crate]): program order, forks and joins, locks, notifications, updates.
 
 use smallvec::SmallVec;
 use untorn_trace::{LockId, Op, ThreadId};
 
+use crate::answer::Reordering;
 use crate::facts::Facts;
 use crate::history::At;
-use crate::plan::Plan;
 
 /// The threads that hold a lock.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -232,21 +232,22 @@ impl<'f, 'h> World<'f, 'h> {
         self.updating
     }
 
-    pub(crate) fn schedule(&self) -> Schedule {
-        Schedule { cut: self.cut, then: self.steps.clone() }
+    pub(crate) fn reordering(&self) -> SuffixReordering {
+        SuffixReordering { cut: self.cut, then: self.steps.clone() }
     }
 }
 
-/// A plan in short: the history before the cut, then these events.
+/// A reordering of a suffix of the history, not written down yet: the history before the cut as it was, then these
+/// events.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Schedule {
+pub struct SuffixReordering {
     pub cut: At,
     pub then: Vec<At>,
 }
 
-impl Schedule {
-    /// The plan in full.
-    pub fn plan(&self) -> Plan {
-        Plan { steps: (0..self.cut.0).map(At).chain(self.then.iter().copied()).collect() }
+impl SuffixReordering {
+    /// The reordering in full.
+    pub fn reordering(&self) -> Reordering {
+        Reordering { steps: (0..self.cut.0).map(At).chain(self.then.iter().copied()).collect() }
     }
 }

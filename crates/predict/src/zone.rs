@@ -2,7 +2,7 @@
 //!
 //! A *zone* fixes how many events of each thread have happened before the question begins (they run
 //! in the order of the history) and up to where each thread may run. The zone that begins with
-//! nothing and holds everything that a plan could need is *whole*: if it has no plan, there is none.
+//! nothing and holds everything that a reordering could need is *whole*: if it has no reordering, there is none.
 
 use untorn_trace::{Op, ThreadId, VarId};
 
@@ -17,12 +17,12 @@ pub(crate) struct Zone {
     pub(crate) base: Cut,
     /// How far each thread may run.
     pub(crate) limit: Cut,
-    /// No plan in here means no plan at all.
+    /// No reordering in here means no reordering at all.
     pub(crate) is_whole: bool,
 }
 
 impl Zone {
-    /// Everything that a plan could need. `None` if that is more than `most` events.
+    /// Everything that a reordering could need. `None` if that is more than `most` events.
     pub(crate) fn whole(index: &Index<'_>, goal: &Goal, most: u32) -> Option<Self> {
         let base = vec![0; index.history.thread_count()];
         let mut cone = Cone::new(index, goal, base.clone(), most);

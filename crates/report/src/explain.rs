@@ -1,7 +1,7 @@
 //! One finding in plain words, for readers who have never seen one.
 
 use crate::model::{CheckFacts, Finding};
-use crate::story::{Kind, Row, Story, story};
+use crate::story::{CALLED_THROUGH, Kind, Row, STALE_CHECK, Story, story};
 use crate::terminal::{Look, paint};
 use crate::text::{plain, wrap};
 use anstyle::{AnsiColor, Style};
@@ -16,6 +16,9 @@ pub fn render(finding: &Finding, check: Option<&CheckFacts>, look: &Look) -> Str
     page.title(&story.title());
     page.text(&story.dek);
     page.title("What happened");
+    for (_, path) in story.evidence.iter().filter(|(name, _)| name == CALLED_THROUGH) {
+        page.text(&format!("called through {path}"));
+    }
     for row in story.rows.iter().filter(|row| row.step.is_some()) {
         page.step(row);
     }
@@ -62,9 +65,14 @@ fn meaning(story: &Story) -> String {
         .and_then(|row| story.lanes.get(row.lane))
         .map_or("another", |lane| lane.name.as_str());
     match story.pattern.as_str() {
+        _ if story.kind == STALE_CHECK => format!(
+            "{block} looks at {x} and later writes it. Between the two, {other} wrote {x}: what {torn} had seen was no \
+             longer true when it wrote. It had read {x} again by then, so no write is lost; what it decided by the \
+             first look was out of date."
+        ),
         "RWW" => format!(
             "{block} reads {x} and then writes it. Between the two, {other} wrote {x}: what {torn} had read was no \
-             longer true, and the write of {torn} went over that of {other}."
+             longer true."
         ),
         "RWR" => format!(
             "{block} reads {x} twice and needs both to tell the same story. Between the two, {other} wrote {x}."
@@ -75,9 +83,7 @@ fn meaning(story: &Story) -> String {
         "WRW" => format!(
             "{block} writes {x} twice; the first value is only a step on the way. {other} read it before the second."
         ),
-        "WWW" => format!(
-            "{block} writes {x} twice, and {other} wrote it in between: neither block's result is left whole."
-        ),
+        "WWW" => format!("{block} writes {x} twice, and {other} wrote it in between."),
         _ => format!("The steps of {block} belong together, and others came between them."),
     }
 }

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::calls::CallTable;
 use crate::model::Evidence;
 use crate::operation::{Action, Operation};
 use crate::phrasing::{count, number};
+use crate::replayed::Replayed;
 
 /// Whether a failure depends on the schedule, judging by the runs that were made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -39,6 +41,9 @@ pub struct Failure {
     /// Runs that were made to find the steps.
     #[serde(default)]
     pub cause_runs: u64,
+    /// The calls of the run, if it is about their results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<CallTable>,
     pub evidence: Evidence,
 }
 
@@ -85,6 +90,7 @@ impl Failure {
     /// All that is known of it, a sentence each.
     pub fn sentences(&self) -> Vec<String> {
         let mut all: Vec<String> = self.places.iter().map(|place| format!("at {place}")).collect();
+        all.extend(self.calls.iter().flat_map(CallTable::sentences));
         all.push(format!("{}: {}", self.label(), self.frequency()));
         if self.steps.is_empty() {
             all.extend(Some(self.cause()).filter(|cause| !cause.is_empty()));
@@ -94,6 +100,8 @@ impl Failure {
             all.push(format!("{}: {}", self.cause(), steps.join(", then ")));
         }
         all.extend(self.deciding_pairs());
+        let replayed = self.evidence.replayed;
+        all.extend((replayed != Replayed::Exactly).then(|| replayed.label()));
         all
     }
 

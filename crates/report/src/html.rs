@@ -9,6 +9,8 @@ use std::collections::HashMap;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use crate::calls::CallTable;
+use crate::coverage;
 use crate::failure::Failure;
 use crate::model::{CheckFacts, Excerpt, Finding, Report};
 use crate::phrasing::{count, number};
@@ -48,12 +50,15 @@ struct Data<'a> {
     excerpts: Vec<&'a Excerpt>,
     stories: Vec<Entry>,
     failures: Vec<FailedRun>,
+    /// What is not counted, a line each.
+    folded: Vec<String>,
 }
 
 /// A way in which runs failed.
 #[derive(Serialize)]
 struct FailedRun {
     title: String,
+    calls: Option<CallTable>,
     sentences: Vec<String>,
     replay: String,
 }
@@ -174,13 +179,25 @@ fn data(report: &Report) -> Data<'_> {
         excerpts,
         stories,
         failures: report.failures.iter().map(failed_run).collect(),
+        folded: report.folded.iter().map(crate::folded::Folded::line).collect(),
     }
 }
 
 fn failed_run(failure: &Failure) -> FailedRun {
     FailedRun {
         title: format!("Failure {}: {}", failure.number, failure.headline),
-        sentences: failure.sentences(),
+        calls: failure.calls.clone(),
+        // The table is shown as one.
+        sentences: match &failure.calls {
+            None => failure.sentences(),
+            Some(table) => {
+                let own = Failure { calls: None, ..failure.clone() };
+                [table.verdict(), table.nearest_order()]
+                    .into_iter()
+                    .chain(own.sentences())
+                    .collect()
+            }
+        },
         replay: failure.evidence.replay.clone(),
     }
 }
@@ -272,13 +289,19 @@ fn empty(report: &Report) -> Empty {
             format!(" {} happened without harm.", count(check.harmless, "candidate"))
         },
     );
+    let gaps = report.check.as_ref().map_or(&[][..], |check| &check.gaps);
+    let why = match coverage::why(gaps) {
+        why if why.is_empty() => why,
+        why => format!(" What is missing: {why}."),
+    };
     Empty {
-        title: match report.failures.is_empty() {
-            true => "No torn block was found in this run.",
-            false => "No torn block was found, but runs failed.",
+        title: match (report.failures.is_empty(), gaps.is_empty()) {
+            (true, true) => "No torn block was found in this run.",
+            (true, false) => "Inconclusive: no torn block was found, but too little was looked at.",
+            (false, _) => "No torn block was found, but runs failed.",
         },
         text: format!(
-            "Untorn watched {seen}. That is evidence, not proof: {blind}schedules that never came up were not \
+            "Untorn watched {seen}.{why} That is evidence, not proof: {blind}schedules that never came up were not \
              judged.{harmless}"
         ),
         command: report.check.as_ref().map_or_else(String::new, |check| {

@@ -1,9 +1,9 @@
 //! What makes two findings the same: for merging, for baselines and for fingerprints.
 //!
-//! A violation of a check is the same if its block is, and, unless the block was declared to be atomic, its variable:
-//! which the check itself uses to distinguish findings. A finding without such a name is the same if its blocks, its
-//! variables and the kinds of access are. Line numbers, thread names, object numbers, array indices and values may
-//! change: a finding stays the same across runs and small edits of the source.
+//! A violation of a check is the same if its block, its variable and its pattern are: which the check itself uses to
+//! distinguish findings. All that happens inside of the JDK's objects is one variable and one pattern. A finding without
+//! such a name is the same if its blocks, its variables and the kinds of access are. Line numbers, thread names, object
+//! numbers, array indices and values may change: a finding stays the same across runs and small edits of the source.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::model::{Finding, Report};
 
 /// The version of the rule below; it is part of SARIF's property name.
-pub const VERSION: &str = "untorn/v2";
+pub const VERSION: &str = "untorn/v3";
 
 /// A short hexadecimal name of the identity.
 pub fn fingerprint(finding: &Finding) -> String {
@@ -30,7 +30,7 @@ pub fn fingerprint_of(identity: &str) -> String {
 /// The identity as text: two findings with the same text have the same fix.
 pub fn identity(finding: &Finding) -> String {
     match &finding.evidence {
-        Some(evidence) if !evidence.concern.is_empty() => evidence.concern.clone(),
+        Some(evidence) if !evidence.identity.is_empty() => evidence.identity.clone(),
         _ => shape(finding),
     }
 }

@@ -2,6 +2,7 @@
 //! reached a skipped one. A report without findings has one case that passed, because a file
 //! without cases reads as "nothing ran".
 
+use crate::coverage;
 use crate::failure::Failure;
 use crate::model::{Fault, Report};
 use crate::story::{Status, Story, stories};
@@ -13,7 +14,8 @@ pub fn render(report: &Report) -> String {
     let failures = confirmed + report.failures.len();
     let cases = all.len() + report.failures.len();
     let time = report.check.as_ref().map_or(0, |check| check.milliseconds) as f64 / 1000.0;
-    let skipped = all.len() - confirmed;
+    let has_gaps = report.check.as_ref().is_some_and(|check| !check.gaps.is_empty());
+    let skipped = all.len() - confirmed + usize::from(cases == 0 && has_gaps);
     let counts = format!(
         "tests=\"{}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\" time=\"{time:.3}\"",
         cases.max(1)
@@ -22,15 +24,26 @@ pub fn render(report: &Report) -> String {
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n  <testsuite name=\"untorn\" {counts}>\n"
     );
     if cases == 0 {
-        out.push_str(
-            "    <testcase classname=\"untorn\" name=\"no torn block was found\" time=\"0\"/>\n",
-        );
+        out.push_str(&nothing_found(report));
     }
     for story in &all {
         out.push_str(&case(story));
     }
     out.extend(report.failures.iter().map(failed_case));
     out + "  </testsuite>\n</testsuites>\n"
+}
+
+/// The only case of a report without findings. If too little was looked at, it did not pass but was skipped.
+fn nothing_found(report: &Report) -> String {
+    let case = "    <testcase classname=\"untorn\" name=\"no torn block was found\" time=\"0\"";
+    let gaps = report.check.as_ref().map_or(&[][..], |check| &check.gaps);
+    match coverage::why(gaps) {
+        why if why.is_empty() => format!("{case}/>\n"),
+        why => format!(
+            "{case}>\n      <skipped message=\"inconclusive: {}\"/>\n    </testcase>\n",
+            xml(&why)
+        ),
+    }
 }
 
 /// A way in which runs failed.

@@ -43,6 +43,8 @@ pub enum Problem<'a> {
         method: &'a str,
         other_thread: &'a str,
     },
+    /// A block looked at a variable and wrote it when it was something else; it had read the new value by then.
+    StaleCheck { variable: &'a str, value: Option<&'a str> },
     /// Accesses of two variables that belong together were interrupted; `pattern` has four letters.
     TwoVariables { pattern: &'a str, variables: [&'a str; 2] },
     /// The variable is a part of an object of this class, which may be one of the library.

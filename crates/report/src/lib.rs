@@ -3,9 +3,15 @@
 //! [`model`] defines what a finding is; every other module shows it in one way. The renderers are pure
 //! functions from the model to text: nothing here reads a file, prints, or knows a checker.
 
+pub mod calls;
+mod check_facts;
+pub mod claim;
+pub mod coverage;
 pub mod dot;
 pub mod explain;
 pub mod failure;
+pub mod folded;
+pub mod groups;
 pub mod html;
 pub mod identity;
 pub mod json;
@@ -16,6 +22,7 @@ pub mod model;
 pub mod operation;
 pub mod perfetto;
 pub mod phrasing;
+pub mod replayed;
 pub mod sarif;
 pub mod scene;
 pub mod story;

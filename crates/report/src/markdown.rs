@@ -2,7 +2,9 @@
 //!
 //! Names are put into code spans or escaped: they must neither become markup nor mention a user.
 
+use crate::coverage;
 use crate::failure::Failure;
+use crate::groups;
 use crate::model::{Fault, Report};
 use crate::scene::split_place;
 use crate::story::{Kind, Status, Story, stories};
@@ -10,7 +12,7 @@ use crate::text::plain;
 
 pub fn render(report: &Report) -> String {
     let all = stories(report);
-    let mut out = String::new();
+    let mut out = overview(report);
     let confirmed = all.iter().filter(|story| story.status == Status::Confirmed);
     for story in confirmed {
         out.push_str(&finding(story));
@@ -29,8 +31,35 @@ pub fn render(report: &Report) -> String {
         }
         out.push('\n');
     }
+    if !report.folded.is_empty() {
+        out.push_str("## Not counted\n\n");
+        for folded in &report.folded {
+            out.push_str(&format!("- {}\n", escape(&folded.line())));
+        }
+        out.push('\n');
+    }
     if out.is_empty() {
-        out.push_str("No torn block was found. That is evidence, not proof.\n");
+        let gaps = report.check.as_ref().map_or(&[][..], |check| &check.gaps);
+        out.push_str(&match coverage::why(gaps) {
+            why if why.is_empty() => {
+                "No torn block was found. That is evidence, not proof.\n".to_owned()
+            }
+            why => format!("**Inconclusive**: no torn block was found, but {why}.\n"),
+        });
+    }
+    out
+}
+
+/// The blocks with several findings, each with its variables and places.
+fn overview(report: &Report) -> String {
+    let groups = groups::by_block(report.findings());
+    let mut out = String::new();
+    for group in groups.iter().filter(|group| group.len() > 1) {
+        out.push_str(&format!("**{}**\n\n", escape(&group.headline())));
+        for line in group.lines() {
+            out.push_str(&format!("- {}\n", escape(&line)));
+        }
+        out.push('\n');
     }
     out
 }

@@ -5,10 +5,13 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::check_facts::{CheckFacts, Setting, Unreached};
 use crate::failure::Failure;
+use crate::folded::Folded;
 use crate::language::{Language, of_front_end};
 use crate::operation::{Action, Operation};
 use crate::phrasing;
+use crate::replayed::Replayed;
 pub use crate::scene::{Excerpt, Scene, SceneStep, SceneVariable};
 
 /// The version of the JSON form. It grows when a field changes its meaning or disappears; a new
@@ -30,85 +33,12 @@ pub struct Report {
     /// Ways in which runs failed that no violation explains.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
-    /// How they were chased.
+    /// What happened and is not counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folded: Vec<Folded>,
+    /// How they were looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckFacts>,
-}
-
-/// What a chase did beside finding violations.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct CheckFacts {
-    pub command: Vec<String>,
-    pub runs: u64,
-    /// Runs that followed a plan.
-    pub directed: u64,
-    pub events: u64,
-    /// Most threads in one run.
-    pub threads: u64,
-    pub candidates: u64,
-    pub infeasible: u64,
-    /// Happened, and some serial order gives the same values.
-    pub harmless: u64,
-    /// Predicted, and not reached.
-    pub unreached: Vec<Unreached>,
-    /// What was not recorded, in words.
-    pub unseen: Vec<String>,
-    /// Events that were not analysed.
-    pub left_out: u64,
-    pub interrupted: bool,
-    pub milliseconds: u64,
-    #[serde(default)]
-    pub setting: Setting,
-    /// Runs that ended in a deadlock.
-    #[serde(default)]
-    pub deadlocks: u64,
-    /// Runs that ended with exit code 0 and without an uncaught exception.
-    #[serde(default)]
-    pub good_runs: u64,
-    /// Different orders of conflicting operations on one object or lock.
-    #[serde(default)]
-    pub conflict_orders: u64,
-    /// Why the check ended before its time was used, in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub saturation: Option<String>,
-    /// The part of the work that was done, from 1, and of how many.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shard: Option<[u32; 2]>,
-}
-
-/// The options of a check, so that it can be repeated.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Setting {
-    pub instrument: Vec<String>,
-    pub exclude: Vec<String>,
-    pub atomic: Vec<String>,
-    /// Only declared blocks counted.
-    pub declared: bool,
-    pub all_methods: bool,
-    /// Compositions were searched.
-    pub compositions: bool,
-    /// Which of the JVMs that the command started was selected, by its main class or jar, or by a test.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub main: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub test: Option<String>,
-    /// Where the program ran, if that was another folder.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub directory: Option<String>,
-}
-
-/// A prediction that did not come true.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Unreached {
-    pub block: String,
-    pub variable: String,
-    pub pattern: String,
-    pub places: Vec<String>,
-    pub why: String,
-    /// The source around its places, where it was found.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sources: Vec<Excerpt>,
 }
 
 /// Why a finding is one, beyond its cycle, and how to see it again.
@@ -120,6 +50,12 @@ pub struct Evidence {
     pub values: Vec<String>,
     /// What a person would notice.
     pub effects: Vec<String>,
+    /// Runs in which the block ran as a whole, and none of that showed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub undone: u32,
+    /// Those of the effects of which it could not be tested whether they show without the interruption.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untested: Vec<String>,
     /// Other instances of the same block and variable that happened.
     pub alike: u32,
     /// The trace with its schedule, relative to the report.
@@ -128,6 +64,9 @@ pub struct Evidence {
     pub run: u32,
     /// The command that shows it again.
     pub replay: String,
+    /// Whether that was tried, and was the same run.
+    #[serde(default)]
+    pub replayed: Replayed,
     /// How long it took to find.
     pub milliseconds: u64,
     /// The interrupted block and its variables, by the names that `untorn verify` uses.
@@ -138,15 +77,22 @@ pub struct Evidence {
     pub method: String,
     #[serde(default)]
     pub variable: String,
+    /// Which of the accesses read and which write, a letter each.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub pattern: String,
     /// What makes findings of two checks of one program the same.
-    #[serde(default)]
-    pub concern: String,
+    #[serde(default, rename = "concern")]
+    pub identity: String,
     /// The number of preemptions in the schedule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemptions: Option<u64>,
     /// The calls that look like one step, if the block is composed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub composition: Option<Composition>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Evidence {
@@ -231,6 +177,7 @@ impl Report {
             traces,
             findings: Vec::new(),
             failures: Vec::new(),
+            folded: Vec::new(),
             check: None,
         }
     }
@@ -370,7 +317,7 @@ pub struct Finding {
     /// The front end that recorded the trace, if that is known. It determines the language of the program.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub front_end: String,
-    /// Of violations that were chased.
+    /// Of violations that a check found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
     /// What happened around the interruption; absent if the trace was not read again for it.

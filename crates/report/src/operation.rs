@@ -1,7 +1,9 @@
 //! One event of a trace, with its names, as a report shows it.
 
 use serde::{Deserialize, Serialize};
-use untorn_trace::{Access, Event, EventIdx, Hold, Op, SiteId, Tables, show_value};
+use untorn_trace::{
+    Access, Event, EventIdx, Hold, Op, SiteId, Tables, Value, ValueKind, show_value,
+};
 
 use crate::text::{ellipsis, middle_ellipsis, plain, width};
 
@@ -22,7 +24,7 @@ pub struct Operation {
     /// The value read or written, as a programmer would write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// `volatile`, `update` or `shared`, where it is not the plain case.
+    /// `volatile`, `update`, `contents` or `shared`, where it is not the plain case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manner: Option<String>,
 }
@@ -131,11 +133,19 @@ impl Action {
     }
 }
 
+/// The manner of a call that looks at a collection, or changes it: what it holds then is not known.
+const CONTENTS: &str = "contents";
+
 impl Operation {
+    /// Whether it is about what a collection holds.
+    pub fn is_of_contents(&self) -> bool {
+        self.manner.as_deref() == Some(CONTENTS)
+    }
+
     /// The event at position `at`, with the names of `tables`.
     pub fn new(at: EventIdx, event: &Event, tables: &Tables) -> Self {
         let (target, manner) = describe(event.op, event.site, tables);
-        let value = event.value().map(|value| show_value(value, value_kind(event.op, tables)));
+        let value = event.value().and_then(|value| shown(event.op, value, tables));
         Self {
             at: at.0,
             thread: tables.thread_name(event.thread),
@@ -180,11 +190,11 @@ pub fn place(site: SiteId, tables: &Tables) -> String {
     if number { format!("loc {text}") } else { text }
 }
 
-fn value_kind(op: Op, tables: &Tables) -> untorn_trace::ValueKind {
+fn shown(op: Op, value: Value, tables: &Tables) -> Option<String> {
     match op {
-        Op::Read { var, .. } | Op::Write { var, .. } => tables.var_facts(var).values,
-        Op::Call { .. } => untorn_trace::ValueKind::Ref,
-        _ => untorn_trace::ValueKind::Int,
+        Op::Read { var, .. } | Op::Write { var, .. } => tables.shown_value(var, value),
+        Op::Call { .. } => Some(show_value(value, ValueKind::Ref)),
+        _ => Some(show_value(value, ValueKind::Int)),
     }
 }
 
@@ -194,6 +204,7 @@ fn describe(op: Op, site: SiteId, tables: &Tables) -> (String, Option<&'static s
     match op {
         Op::Read { var, access, .. } | Op::Write { var, access, .. } => {
             let manner = match access {
+                _ if tables.var_facts(var).role.is_collection() => Some(CONTENTS),
                 Access::Plain => None,
                 Access::Volatile => Some("volatile"),
                 Access::Update => Some("update"),

@@ -152,29 +152,6 @@ pub fn cycle(finding: &Finding) -> String {
     text + ": no serial order."
 }
 
-/// What the last access of the pattern does or finds, in a few words: `Bob's 5 is lost`.
-pub fn harm(finding: &Finding) -> Option<String> {
-    let [first, second] = finding.edges.as_slice() else { return None };
-    let [read, other, last] =
-        [first.from, first.to, second.to].map(|index| &finding.operations[index]);
-    let is_one = first.to == second.from && read.target == last.target;
-    if !is_one || first.why != Why::Variable || second.why != Why::Variable {
-        return None;
-    }
-    match (read.action, other.action, last.action) {
-        (Action::Read, Action::Write, Action::Write) => {
-            Some(format!("{}'s {} is lost", other.thread, other.value.as_ref()?))
-        }
-        (Action::Read, Action::Write, Action::Read) if read.value != last.value => {
-            Some(format!("was {} a moment ago", read.value.as_ref()?))
-        }
-        (Action::Write, Action::Write, Action::Read) if read.value != last.value => {
-            Some(format!("not the {} just written", read.value.as_ref()?))
-        }
-        _ => None,
-    }
-}
-
 /// What the headline leaves open: which nested blocks are not refuted, or that nobody is to blame.
 pub fn blame(finding: &Finding) -> Option<String> {
     let Some(blamed) = finding.blamed() else {

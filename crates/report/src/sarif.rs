@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::identity;
 use crate::model::{Excerpt, Fault, Finding, Report};
 use crate::scene::split_place;
-use crate::story::{Kind, Row, Status, Story, stories};
+use crate::story::{Kind, Row, STALE_CHECK, Status, Story, stories};
 use crate::text::plain;
 use model::{
     ArtifactLocation, CodeFlow, Driver, Invocation, Location, Log, LogicalLocation, Message,
@@ -24,7 +24,7 @@ use model::{
 /// The key of the rule for failed runs.
 const FAILURE: &str = "failure";
 
-const RULES: [(&str, &str, &str, &str); 9] = [
+const RULES: [(&str, &str, &str, &str); 10] = [
     (
         "RWW",
         "untorn/lost-update",
@@ -72,6 +72,12 @@ const RULES: [(&str, &str, &str, &str); 9] = [
         "untorn/failed-run",
         "FailedRun",
         "A run of the program failed: an uncaught exception, an exit code other than 0, or it did not end.",
+    ),
+    (
+        STALE_CHECK,
+        "untorn/stale-check",
+        "StaleCheck",
+        "A block checks a variable, another thread writes it, and the block acts on a check that no longer holds.",
     ),
     (
         "",
@@ -155,6 +161,7 @@ fn rule_index(story: &Story) -> usize {
     let name = match (story.fault, story.pattern.len()) {
         (Fault::Deadlock, _) => "deadlock",
         (Fault::Torn, 4) => "two",
+        (Fault::Torn, _) if story.kind == STALE_CHECK => STALE_CHECK,
         (Fault::Torn, _) => &story.pattern,
     };
     RULES.iter().position(|rule| rule.0 == name).unwrap_or(RULES.len() - 1)

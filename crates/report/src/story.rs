@@ -5,6 +5,7 @@
 //! left open where it depends on code that was not run that way.
 
 mod composition;
+mod course;
 mod deadlock;
 mod evidence;
 mod fixes;
@@ -21,11 +22,16 @@ pub(crate) use untorn_trace::tables::convention::{
     class_and_method as split_block, short as short_variable,
 };
 
+use crate::claim::{Claim, Statement};
 use crate::model::{Fault, Finding, Report, Why};
+use crate::operation::{Action, Operation};
 use crate::text::ellipsis;
+use course::{Course, Update};
 
 pub use deadlock::{at as place_aside, waits, where_stacks_are};
+pub use evidence::CALLED_THROUGH;
 pub use fixes::Fix;
+pub use headline::STALE_CHECK;
 pub use locks::names as lock_names;
 pub use rows::{Kind, Row};
 pub use serial::{Cell, Order, SerialOrders};
@@ -98,6 +104,8 @@ pub struct Link {
     pub because: String,
     /// Its rows in the picture, if both are there.
     pub rows: Option<[usize; 2]>,
+    #[serde(skip)]
+    pub claims: Vec<Claim>,
 }
 
 /// A part of the interrupted block in which another thread ran: from one switch to the other.
@@ -108,6 +116,8 @@ pub struct Rip {
     /// The outdated value that the interrupted thread still uses, and the row beside which it is shown.
     pub belief: String,
     pub row: usize,
+    #[serde(skip)]
+    pub claims: Vec<Claim>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -142,9 +152,31 @@ pub struct Story {
     pub fixes: Vec<Fix>,
     /// Names and values.
     pub evidence: Vec<(String, String)>,
+    /// What the headline says of the run.
+    #[serde(skip)]
+    pub claims: Vec<Claim>,
 }
 
 impl Story {
+    /// Every sentence of the story that says something of the run.
+    pub fn told(&self) -> Vec<Statement> {
+        let mut all = vec![Statement::new(self.title(), self.claims.clone())];
+        all.extend(
+            self.rows.iter().map(|row| Statement::new(row.text.clone(), row.claims.clone())),
+        );
+        all.extend(
+            self.rips.iter().map(|rip| Statement::new(rip.belief.clone(), rip.claims.clone())),
+        );
+        all.extend(
+            self.links.iter().map(|link| Statement::new(link.because.clone(), link.claims.clone())),
+        );
+        let orders = self.orders.iter();
+        all.extend(
+            orders.map(|orders| Statement::new(orders.verdict.clone(), vec![orders.claim.clone()])),
+        );
+        all
+    }
+
     /// The headline without colours.
     pub fn title(&self) -> String {
         self.headline.iter().map(|span| span.text.as_str()).collect()
@@ -183,6 +215,7 @@ pub fn story(finding: &Finding, check: Option<&crate::model::CheckFacts>) -> Sto
     let block = refuted.or_else(|| finding.transactions.first()?.blocks.first());
     let block = block.map_or_else(String::new, |block| block.name.clone());
     let (class, _) = split_block(&block);
+    let (headline, claims) = headline::headline(&plot);
     Story {
         number: finding.number,
         fault: Fault::Torn,
@@ -191,7 +224,8 @@ pub fn story(finding: &Finding, check: Option<&crate::model::CheckFacts>) -> Sto
         kind: headline::kind(&plot),
         class: class.to_owned(),
         labels: headline::labels(finding),
-        headline: headline::headline(&plot),
+        headline,
+        claims,
         dek: headline::dek(&plot),
         gist: headline::gist(&plot),
         replay: evidence::replay(finding),
@@ -221,6 +255,10 @@ struct Plot<'a> {
     pattern: String,
     /// The three accesses of the pattern, as indices into the operations of the finding.
     keys: Vec<usize>,
+    course: Course<'a>,
+    update: Option<Update<'a>>,
+    /// See [`Plot::stale_check`].
+    check: Option<[&'a Operation; 4]>,
 }
 
 impl<'a> Plot<'a> {
@@ -252,7 +290,35 @@ impl<'a> Plot<'a> {
         }
         let variables = variables(finding);
         let (pattern, keys) = pattern(finding);
-        Self { finding, lanes, variables, pattern, keys }
+        let course = Course::new(finding);
+        let mut plot =
+            Self { finding, lanes, variables, pattern, keys, course, update: None, check: None };
+        // Every sentence asks for them.
+        let updated = plot.three().filter(|_| plot.pattern == "RWW");
+        plot.update = updated.map(|three| plot.course.update(three));
+        plot.check = plot.find_stale_check();
+        plot
+    }
+
+    /// What the last of three accesses did, if it wrote what the first one had read.
+    fn update(&self) -> Option<Update<'a>> {
+        self.update
+    }
+
+    /// A check, what made it outdated, the read that shows it, and the act: if the block looked, and acted when the
+    /// variable was something else, which it had read by then.
+    fn stale_check(&self) -> Option<[&'a Operation; 4]> {
+        self.check
+    }
+
+    fn find_stale_check(&self) -> Option<[&'a Operation; 4]> {
+        let three = self.three()?;
+        let [saw, changed, last] = three;
+        match (self.pattern.as_str(), self.update) {
+            ("RWW", Some(Update::Stale { now })) => Some([saw, changed, now, last]),
+            ("RWR", _) => Some([saw, changed, last, self.course.acted(three)?]),
+            _ => None,
+        }
     }
 
     /// The number of lanes of the cycle. They come first.
@@ -270,7 +336,7 @@ impl<'a> Plot<'a> {
     }
 
     /// The three accesses of a pattern on one variable.
-    fn three(&self) -> Option<[&'a crate::Operation; 3]> {
+    fn three(&self) -> Option<[&'a Operation; 3]> {
         match self.keys.as_slice() {
             &[a, b, c] if !self.pattern.is_empty() => {
                 Some([a, b, c].map(|index| &self.finding.operations[index]))
@@ -302,11 +368,10 @@ fn variables(finding: &Finding) -> Vec<Variable> {
     }
     let mut all: Vec<Variable> = Vec::new();
     for operation in &finding.operations {
-        use crate::Action::{Read, Write};
-        let is_access = matches!(operation.action, Read | Write);
+        let is_access = matches!(operation.action, Action::Read | Action::Write);
         if is_access && all.iter().all(|known| known.full != operation.target) {
             // Before the first step there was what the first step read.
-            let before = operation.value.clone().filter(|_| operation.action == Read);
+            let before = operation.value.clone().filter(|_| operation.action == Action::Read);
             all.push(variable(&operation.target, before));
         }
     }
@@ -322,8 +387,8 @@ fn pattern(finding: &Finding) -> (String, Vec<usize>) {
     {
         let keys = telling(finding, [first.from, first.to, second.to]).to_vec();
         let letter = |&index: &usize| match finding.operations[index].action {
-            crate::Action::Read => 'R',
-            crate::Action::Write => 'W',
+            Action::Read => 'R',
+            Action::Write => 'W',
             _ => '?',
         };
         let letters: String = keys.iter().map(letter).collect();
@@ -338,23 +403,34 @@ fn pattern(finding: &Finding) -> (String, Vec<usize>) {
     (String::new(), keys)
 }
 
-/// The interrupted thread may have written the variable itself between the three accesses. What a later
-/// read returned is then its own doing, so the story shows the accesses that decided it.
-fn telling(finding: &Finding, [first, second, third]: [usize; 3]) -> [usize; 3] {
+/// The interrupted thread may have accessed the variable more often, and so may the other one. What a read returned or
+/// a write replaced may then be the doing of another access, so the story shows the accesses that decided it.
+fn telling(finding: &Finding, three: [usize; 3]) -> [usize; 3] {
+    let [first, second, third] = three;
     let operations = &finding.operations;
-    if operations[third].action != crate::Action::Read || !(first < second && second < third) {
-        return [first, second, third];
+    if !(first < second && second < third) {
+        return three;
     }
-    let own = |&index: &usize| {
+    let is = |index: usize, own: bool, action: Action| {
         let operation = &operations[index];
-        operation.action == crate::Action::Write
-            && operation.thread == operations[first].thread
+        operation.action == action
             && operation.target == operations[first].target
+            && (operation.thread == operations[first].thread) == own
     };
-    let last = (second + 1..third).find(own).unwrap_or(third);
-    let start =
-        if last == third { (first + 1..second).rev().find(own).unwrap_or(first) } else { first };
-    [start, second, last]
+    let own_write = |&index: &usize| is(index, true, Action::Write);
+    let last = (second + 1..third).find(own_write).unwrap_or(third);
+    if operations[third].action == Action::Read {
+        let before = (first + 1..second).rev().find(own_write);
+        return [before.filter(|_| last == third).unwrap_or(first), second, last];
+    }
+    if [first, second].map(|index| operations[index].action) != [Action::Read, Action::Write] {
+        return three;
+    }
+    // What the write replaced was written last, and what the block knew of it, it had read last before that.
+    let second = (second..last).rev().find(|&index| is(index, false, Action::Write));
+    let second = second.unwrap_or(three[1]);
+    let first = (first..second).rev().find(|&index| is(index, true, Action::Read));
+    [first.unwrap_or(three[0]), second, last]
 }
 
 fn nodes(plot: &Plot<'_>) -> Vec<Node> {
@@ -372,10 +448,12 @@ fn links(plot: &Plot<'_>, rows: &[Row]) -> Vec<Link> {
     let row = |index: usize| rows.iter().position(|row| row.at == Some(operations[index].at));
     let link = |edge: &crate::Edge| {
         let (from, to) = (&operations[edge.from], &operations[edge.to]);
-        let because = headline::because(from, to, edge.why).unwrap_or_else(|| edge.because.clone());
+        let told = headline::because(from, to, edge.why)
+            .unwrap_or_else(|| Statement::plain(edge.because.clone()));
         Link {
             kind: format!("{} → {}", from.action.verb(), to.action.verb()),
-            because,
+            because: told.text,
+            claims: told.claims,
             rows: row(edge.from).zip(row(edge.to)).map(|(a, b)| [a, b]),
         }
     };
@@ -397,6 +475,11 @@ fn links(plot: &Plot<'_>, rows: &[Row]) -> Vec<Link> {
 pub fn meaning(finding: &Finding) -> Option<String> {
     let plot = Plot::new(finding);
     Some(plot.pair()?.meaning(&plot))
+}
+
+/// What the last access of the pattern does or finds, in a few words: `Bob's 5 is lost`.
+pub fn harm(finding: &Finding) -> Option<Statement> {
+    headline::harm(&Plot::new(finding))
 }
 
 /// `withdraw` of `com.acme.Account.withdraw`.

@@ -1,5 +1,6 @@
 //! A finding as a person reads it in a terminal.
 
+mod calls;
 mod composition;
 mod deadlock;
 mod failure;
@@ -12,7 +13,7 @@ use crate::model::{Alarm, Finding, Tear};
 use crate::operation::Operation;
 use crate::phrasing;
 use crate::scene::{line_at, split_place};
-use crate::story::story;
+use crate::story::{harm, story};
 use crate::text::{ellipsis, middle_ellipsis, pad, plain, tail_ellipsis, width, wrap};
 
 /// How to show it.
@@ -65,6 +66,19 @@ pub fn finding(finding: &Finding, look: &Look) -> String {
     if let Some(evidence) = &finding.evidence {
         for effect in &evidence.effects {
             out.push_str(&paragraph(&format!("visible: {effect}"), look));
+        }
+        if evidence.undone > 0 && !evidence.effects.is_empty() {
+            let runs = phrasing::count(evidence.undone.into(), "run");
+            let text = format!(
+                "undone: nothing of that shows in {runs} in which the block ran as a whole"
+            );
+            out.push_str(&paragraph(&text, look));
+        }
+        for effect in &evidence.untested {
+            let text = format!(
+                "not tested: no run could be made to see whether this shows without the interruption: {effect}"
+            );
+            out.push_str(&paragraph(&text, look));
         }
         out.push_str(&format!(
             "  {}\n",
@@ -146,7 +160,7 @@ impl Row {
     fn new(operation: &Operation, thread_style: Style) -> Self {
         Self {
             at: operation.at,
-            thread: ellipsis(&plain(&operation.thread), THREAD_COLUMNS),
+            thread: middle_ellipsis(&plain(&operation.thread), THREAD_COLUMNS),
             thread_style,
             place: tail_ellipsis(&plain(&operation.place), PLACE_COLUMNS),
             verb: operation.action.verb(),
@@ -187,11 +201,11 @@ fn mark(finding: &Finding, tear: Option<&Tear>, operation: usize) -> String {
     match tear.and_then(|tear| tear.intruders.iter().position(|&i| i == operation)) {
         Some(0) => {
             let name = finding.blamed().map_or("", |blamed| &blamed.thread);
-            format!("← tears the block of {}", ellipsis(&plain(name), THREAD_COLUMNS))
+            format!("← tears the block of {}", middle_ellipsis(&plain(name), THREAD_COLUMNS))
         }
         Some(_) => "←".to_owned(),
         None if tear.is_some_and(|tear| tear.target == operation) => {
-            phrasing::harm(finding).map_or_else(String::new, |text| ellipsis(&plain(&text), 48))
+            harm(finding).map_or_else(String::new, |told| ellipsis(&plain(&told.text), 48))
         }
         None => String::new(),
     }
@@ -230,7 +244,7 @@ fn table(rows: &[Row], look: &Look) -> String {
             line.push_str(&format!("{}  ", paint(&number, FAINT, look)));
             columns += at + 2;
         }
-        let name = pad(&ellipsis(&row.thread, thread), thread);
+        let name = pad(&middle_ellipsis(&row.thread, thread), thread);
         line.push_str(&paint(&name, row.thread_style, look));
         columns += thread;
         if place > 0 {

@@ -31,4 +31,7 @@ pub struct Progress {
     pub deadlock: bool,
     /// Words for a deadlock, a plan that could not be followed, a divergence.
     pub notes: Vec<String>,
+    /// What a driver of ours inside of the program saw, in order, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observed: Vec<String>,
 }

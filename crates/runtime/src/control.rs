@@ -38,6 +38,12 @@ const GRACE: u64 = 64;
 /// may still return from outside, or be woken by an uncontrolled thread.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
+/// So many checks in a row must find that no thread can run before that is a deadlock.
+const DEADLOCK_CHECKS: u32 = 10;
+
+/// After so many checks a thread that replays a schedule continues without the threads that are outside.
+const REPLAY_CHECKS: u32 = 100;
+
 thread_local! {
     /// The number of the current thread, if it is controlled, and by which [`Control`].
     static ME: Cell<Option<(u32, ThreadId)>> = const { Cell::new(None) };
@@ -54,6 +60,14 @@ pub enum Resumption {
     Turn(Wake),
     /// Control has ended: the thread runs uncontrolled, and must really execute what it asked for.
     Free,
+}
+
+/// What a thread has found so far while it waited for the token.
+#[derive(Debug, Default)]
+struct Checks {
+    all: u32,
+    /// Those at the end, one after the other, that found that no thread can run, and no child process either.
+    stuck: u32,
 }
 
 /// What does not change during a run.
@@ -79,6 +93,8 @@ pub struct Settings {
 pub struct Leftovers {
     /// They wait for a token that will never come, and do no harm.
     pub waiting: usize,
+    /// They were started, and have yet to come to where they will wait.
+    pub starting: usize,
     /// They run, or are blocked outside, and may do anything.
     pub away: usize,
     /// Threads that the run started and that nobody controls.
@@ -292,7 +308,7 @@ impl<H: Host> Control<H> {
 
     /// Waits until the token is here, and takes it.
     fn wait_for_turn(&self, env: H::Env, me: ThreadId) -> Resumption {
-        let mut checks = 0;
+        let mut checks = Checks::default();
         loop {
             match self.tokens.wait_for_turn_timeout(me, CHECK_INTERVAL) {
                 Err(_) => return Resumption::Free,
@@ -303,8 +319,7 @@ impl<H: Host> Control<H> {
                     }
                 }
                 Ok(WaitResult::TimedOut) => {
-                    checks += 1;
-                    self.check_for_deadlock(env, checks);
+                    self.check_for_deadlock(env, &mut checks);
                 }
             }
         }
@@ -312,7 +327,9 @@ impl<H: Host> Control<H> {
 
     /// Nothing happened for a while. If no thread has the token, continues without the threads that are outside. If
     /// no thread can ever run, that is a deadlock.
-    fn check_for_deadlock(&self, env: H::Env, checks: u32) {
+    fn check_for_deadlock(&self, env: H::Env, checks: &mut Checks) {
+        checks.all += 1;
+        let stuck = std::mem::take(&mut checks.stuck);
         let mut core = self.core();
         if core.over || core.scheduler.current().is_some() || core.granted.is_some() {
             return;
@@ -323,15 +340,19 @@ impl<H: Host> Control<H> {
                 return;
             }
             // Unless the threads wait for each other in a cycle, a thread that is not controlled may still wake one
-            // of them; and a thread that waits for a child process is woken when that ends.
-            if deadlock.certain || checks >= 10 && !outside::has_children() {
+            // of them. Such a thread also tells of the end of a child process, a while after it: the time counts from
+            // then on.
+            if !outside::has_children() {
+                checks.stuck = stuck + 1;
+            }
+            if deadlock.certain || checks.stuck >= DEADLOCK_CHECKS {
                 self.report_deadlock(env, core, &deadlock);
                 return;
             }
         }
         // A schedule that is being replayed is not given up because a file or a socket is slower than in the recorded
         // run.
-        if !self.settings.replaying || checks >= 100 {
+        if !self.settings.replaying || checks.all >= REPLAY_CHECKS {
             core.scheduler.stop_waiting();
         }
         self.kick(&mut core);

@@ -58,6 +58,7 @@ impl Ending {
                 steps: outcome.followed as u64,
                 of: outcome.of as u64,
                 released: outcome.release.as_ref().map(ToString::to_string),
+                outrun: outcome.outrun.clone(),
             }),
             ..RecordingSummary::default()
         }
@@ -80,6 +81,7 @@ pub struct Recorder {
 struct Report {
     fault: Option<String>,
     notes: Vec<String>,
+    observed: Vec<String>,
     deadlock: bool,
     ending: Option<Ending>,
     /// The trace is complete.
@@ -155,6 +157,11 @@ impl Recorder {
         self.report.lock().notes.push(words);
     }
 
+    /// A driver of ours inside of the program saw something.
+    pub fn observe(&self, line: String) {
+        self.report.lock().observed.push(line);
+    }
+
     pub(crate) fn deadlock(&self, words: String) {
         let mut report = self.report.lock();
         report.deadlock = true;
@@ -191,6 +198,7 @@ impl Recorder {
             fault: report.fault.clone(),
             deadlock: report.deadlock,
             notes: report.notes.clone(),
+            observed: report.observed.clone(),
         }
     }
 

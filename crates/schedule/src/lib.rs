@@ -48,6 +48,7 @@ mod blocker;
 mod deadlock;
 mod marks;
 mod outcome;
+mod outrun;
 pub mod plan;
 pub mod policy;
 mod replay;
@@ -60,7 +61,7 @@ mod turn;
 
 pub use blocker::{Blocker, LockKey, Locks, Nanos};
 pub use deadlock::{BlockedThread, Deadlock};
-pub use marks::{Marks, MarksError, Role};
+pub use marks::{ExpectedEvents, Marks, MarksError, Role};
 pub use outcome::{Divergence, Outcome, PlanFailure, PlanRelease};
 pub use plan::{
     AccessKind, AtSite, CodePoint, Plan, PlanError, PlanPoint, PlanSite, PlanStep, PlanThread,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use untorn_trace::OutrunWait;
 use untorn_trace::ids::ThreadId;
 
 use crate::Blocker;
@@ -21,6 +22,8 @@ pub struct Outcome {
     pub release: Option<PlanRelease>,
     /// The first cycle of threads that wait for each other's locks, even if others still run.
     pub lock_cycle: Option<Vec<ThreadId>>,
+    /// Plan: time limits that passed while threads that could run were held. Not all, if there are many.
+    pub outrun: Vec<OutrunWait>,
 }
 
 impl Outcome {
@@ -88,6 +91,11 @@ pub enum PlanFailure {
         events: u64,
         turns: u64,
     },
+    /// The time limit of the thread would pass only because the other one is held, and the plan keeps time.
+    Outruns {
+        thread: ThreadId,
+        held: ThreadId,
+    },
     /// The thread did not return from outside in time.
     StayedOutside {
         thread: ThreadId,
@@ -109,6 +117,11 @@ impl fmt::Display for PlanFailure {
             Self::NoProgress { events, turns } => {
                 write!(f, "no progress within {events} events and {turns} turns")
             }
+            Self::Outruns { thread, held } => write!(
+                f,
+                "thread #{} would have slept or waited for its whole time while thread #{} was held",
+                thread.0, held.0
+            ),
             Self::StayedOutside { thread } => {
                 write!(f, "thread #{} did not come back from outside", thread.0)
             }

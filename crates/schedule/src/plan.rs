@@ -12,6 +12,9 @@
 //! * `*` instead of a thread: every thread that has no further steps is held at this place until all steps are done,
 //!   unless a thread of the plan needs it to go on.
 //!
+//! A line `keep time`: the plan is given up rather than let a sleep, or a wait with a time limit, end because a thread is
+//! held that could have gone on meanwhile.
+//!
 //! Empty lines and lines that start with `//` or `;` are ignored.
 
 pub(crate) mod follow;
@@ -23,6 +26,9 @@ use std::fmt;
 use untorn_trace::ids::ThreadId;
 
 pub use parse::PlanError;
+
+/// The line of a plan that keeps time.
+const KEEP_TIME: &str = "keep time";
 
 /// The kind of a planned event; `None` in a [`PlanPoint`] stands for any.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -88,6 +94,8 @@ pub struct Plan {
     pub steps: Vec<PlanStep>,
     /// Where threads that have no further steps are held until all steps are done.
     pub holds: Vec<PlanPoint>,
+    /// It is given up rather than let a time limit pass because a thread is held.
+    pub keeps_time: bool,
 }
 
 /// A point of the plan: its index in [`Plan::points`].
@@ -107,7 +115,7 @@ pub enum AtSite {
 impl Plan {
     /// A plan that holds no other threads.
     pub const fn new(steps: Vec<PlanStep>) -> Self {
-        Self { steps, holds: Vec::new() }
+        Self { steps, holds: Vec::new(), keeps_time: false }
     }
 
     fn all_points(&self) -> impl Iterator<Item = &PlanPoint> {
@@ -151,7 +159,8 @@ impl Plan {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.steps.iter().try_for_each(|step| writeln!(f, "{step}"))?;
-        self.holds.iter().try_for_each(|point| writeln!(f, "* @ {point}"))
+        self.holds.iter().try_for_each(|point| writeln!(f, "* @ {point}"))?;
+        if self.keeps_time { writeln!(f, "{KEEP_TIME}") } else { Ok(()) }
     }
 }
 

@@ -7,6 +7,7 @@ mod pct;
 mod pos;
 mod random;
 mod run_to_block;
+mod surw;
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +15,7 @@ use std::str::FromStr;
 use thiserror::Error;
 use untorn_trace::ids::ThreadId;
 
-use crate::{PlanSite, Rng, Role, Step};
+use crate::{Marks, PlanSite, Rng, Role, Step};
 
 pub use adversarial::Adversarial;
 pub use atomfuzzer::AtomFuzzer;
@@ -23,6 +24,7 @@ pub use pos::Pos;
 pub use random::Random;
 pub use run_to_block::RunToBlock;
 pub(crate) use run_to_block::next_in_round;
+pub use surw::Surw;
 
 /// The input of a policy's decision.
 #[derive(Copy, Clone, Debug)]
@@ -53,7 +55,7 @@ impl Access {
 /// The event that a thread is about to execute.
 #[derive(Copy, Clone, Debug)]
 pub struct Arrival<'a> {
-    /// The marks that match it: indices of [`Marks`](crate::Marks).
+    /// The marks that match it: indices of [`Marks`].
     pub marks: &'a [PlanSite],
     pub access: Option<Access>,
 }
@@ -78,8 +80,8 @@ pub trait Policy: fmt::Debug + Send {
     /// budget of 0 by 1, and a thread that is no candidate by the first candidate.
     fn choose(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> (ThreadId, u64);
 
-    /// Passes the roles of the marks, before a thread reaches one.
-    fn marked(&mut self, _roles: &[Role]) {}
+    /// Passes the marks, before the first thread starts.
+    fn marked(&mut self, _marks: &Marks) {}
 
     /// The thread is about to execute an event that the front end announces. Returns whether the thread is held. A
     /// held thread gives up its turn, and is announced again when it has been chosen. A policy that holds a thread
@@ -105,6 +107,7 @@ pub enum PolicyKind {
     Pos,
     AtomFuzzer,
     Adversarial,
+    Surw,
 }
 
 /// The events that are announced to a policy before they happen.
@@ -130,13 +133,14 @@ impl PolicyKind {
             Self::Pos => Box::new(Pos::default()),
             Self::AtomFuzzer => Box::new(AtomFuzzer::default()),
             Self::Adversarial => Box::new(Adversarial::default()),
+            Self::Surw => Box::new(Surw::default()),
         }
     }
 
     pub const fn announced_events(self) -> AnnouncedEvents {
         match self {
             Self::RunToBlock | Self::Random | Self::Pct { .. } => AnnouncedEvents::Nothing,
-            Self::AtomFuzzer | Self::Adversarial => AnnouncedEvents::Marks,
+            Self::AtomFuzzer | Self::Adversarial | Self::Surw => AnnouncedEvents::Marks,
             Self::Pos => AnnouncedEvents::Everything,
         }
     }
@@ -151,6 +155,7 @@ impl fmt::Display for PolicyKind {
             Self::Pos => f.write_str("pos"),
             Self::AtomFuzzer => f.write_str("atomfuzzer"),
             Self::Adversarial => f.write_str("adversarial"),
+            Self::Surw => f.write_str("surw"),
         }
     }
 }
@@ -158,7 +163,7 @@ impl fmt::Display for PolicyKind {
 /// No policy has that name.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error(
-    "no policy '{0}': run-to-block, random, pct, pct:DEPTH, pct:DEPTH:LENGTH, pos, atomfuzzer, adversarial"
+    "no policy '{0}': run-to-block, random, pct, pct:DEPTH, pct:DEPTH:LENGTH, pos, atomfuzzer, adversarial, surw"
 )]
 pub struct UnknownPolicy(pub String);
 
@@ -173,6 +178,7 @@ impl FromStr for PolicyKind {
             "pos" => Ok(Self::Pos),
             "atomfuzzer" => Ok(Self::AtomFuzzer),
             "adversarial" => Ok(Self::Adversarial),
+            "surw" => Ok(Self::Surw),
             _ => pct_with_numbers(text).ok_or_else(|| UnknownPolicy(text.to_owned())),
         }
     }

@@ -3,13 +3,14 @@
 use untorn_trace::ids::ThreadId;
 
 use crate::deadlock::{self, Deadlock};
+use crate::outrun::Delays;
 use crate::plan::follow::Follow;
 use crate::policy::{Arrival, Choice};
 use crate::replay::{Follower, Instruction, Patience};
 use crate::threads::{State, Threads};
 use crate::{
-    AtSite, Blocker, Decision, LockKey, Locks, Marks, Nanos, Outcome, Plan, PlanSite, Policy,
-    PolicyKind, Reason, Rng, Schedule, Step, Turn,
+    AtSite, Blocker, Decision, LockKey, Locks, Marks, Nanos, Outcome, Plan, PlanFailure, PlanSite,
+    Policy, PolicyKind, Reason, Rng, Schedule, Step, Turn,
 };
 
 /// What decides which thread runs.
@@ -102,6 +103,7 @@ pub struct Scheduler {
     /// The front end has waited long enough. Holds until a thread runs.
     stop_waiting: bool,
     lock_cycle: Option<Vec<ThreadId>>,
+    delays: Delays,
     /// Reused for its allocation: POS asks at every event.
     candidates: Vec<ThreadId>,
 }
@@ -141,6 +143,7 @@ impl Scheduler {
             ended: Vec::new(),
             stop_waiting: false,
             lock_cycle: None,
+            delays: Delays::default(),
             candidates: Vec::new(),
         }
     }
@@ -214,6 +217,7 @@ impl Scheduler {
         open.events = open.events.saturating_add(events);
         if events > 0 {
             open.passed = 0;
+            self.delays.ran(thread);
         }
         self.events = self.events.saturating_add(events);
         self.now = self.now.after(Nanos(events.saturating_mul(self.options.tick.0)));
@@ -280,7 +284,7 @@ impl Scheduler {
 
     /// Passes the marks to the policy.
     pub fn mark(&mut self, marks: &Marks) {
-        self.policy.marked(&marks.roles());
+        self.policy.marked(marks);
     }
 
     /// Virtual time: events times tick, plus jumps. It jumps to the earliest deadline when no thread can run.
@@ -330,7 +334,8 @@ impl Scheduler {
         };
         let lock_cycle = self.lock_cycle.clone();
         let (events, turns) = (self.events, self.turns);
-        Outcome { events, turns, followed, of, divergence, release, lock_cycle }
+        let outrun = self.delays.noted().to_vec();
+        Outcome { events, turns, followed, of, divergence, release, lock_cycle, outrun }
     }
 
     /// Ends the turn, if one is open, and decides what happens next.
@@ -417,11 +422,28 @@ impl Scheduler {
                     return Decision::Run(Turn { thread, budget, wake, leave });
                 }
                 Instruction::Note(step) => self.ended.push(step),
-                Instruction::Jump(to) => self.jump(to),
+                Instruction::Jump(to) => self.jump_by_guide(to, locks),
                 Instruction::Idle => return Decision::Idle,
                 Instruction::Policy => return self.by_policy(locks),
             }
         }
+    }
+
+    /// A guide may let the clock jump while threads can run. A plan that keeps time is given up instead.
+    fn jump_by_guide(&mut self, to: Nanos, locks: &dyn Locks) {
+        let jump = [self.now, to];
+        if let Guide::Plan(plan) = &mut self.guide {
+            let outrun = self.delays.outrun_by(jump, self.events, &self.threads, locks);
+            if let Some(outrun) = outrun.filter(|_| plan.keeps_time()) {
+                plan.give_up(PlanFailure::Outruns {
+                    thread: ThreadId(outrun.waiter),
+                    held: ThreadId(outrun.held),
+                });
+                return;
+            }
+            self.delays.jumped(jump, outrun, &self.threads, locks);
+        }
+        self.jump(to);
     }
 
     fn by_policy(&mut self, locks: &dyn Locks) -> Decision {

@@ -9,10 +9,11 @@ pub mod class_file;
 pub mod effort;
 pub mod harness;
 pub mod java;
+pub mod linearizable;
 pub mod oracle;
-pub mod plans;
 pub mod programs;
 pub mod random;
+pub mod reorderings;
 pub mod rings;
 pub mod rng;
 pub mod script;
@@ -29,8 +30,10 @@ pub mod workload;
 pub use effort::{cases, is_soak};
 pub use harness::{for_random_traces, for_rings};
 pub use oracle::{CycleFault, check_cycle, first_violation, is_self_serializable, refuted_blocks};
-pub use plans::{PlanFault, PlanOracle, PlanRule, check_plan, exists_plan};
 pub use random::{Kinds, Knobs, TraceGen, name_tables};
+pub use reorderings::{
+    ReorderingFault, ReorderingOracle, ReorderingRule, check_reordering, exists_reordering,
+};
 pub use rings::RingGen;
 pub use rng::Rng;
 pub use script::script;

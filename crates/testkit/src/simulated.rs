@@ -9,8 +9,9 @@ pub mod program;
 mod recording;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use untorn_frontend::{FrontEnd, FrontEndError, RunResult};
+use untorn_frontend::{FrontEnd, FrontEndError, RecordedRun, RunResult};
 use untorn_schedule::{Mode, Options, RunControl, RunSpec, Schedule, Scheduler};
 
 use machine::Machine;
@@ -26,10 +27,20 @@ pub struct Simulated {
     pub fails_at: Option<usize>,
     /// Runs say that they were made in a process that had made runs before, unless it must be a fresh one.
     pub warm: bool,
+    /// Runs in a warm process are those of another seed: a fresh one repeats them by their order alone.
+    pub warm_seeds: bool,
     /// Runs in a fresh process ignore what they are asked for: nothing can be repeated.
     pub unrepeatable: bool,
     /// Runs that had to be made in a fresh process.
     pub fresh_runs: usize,
+    /// Why all runs have to be made in a fresh process.
+    pub fresh_only: Option<String>,
+    /// So many runs were replayed.
+    pub replays: usize,
+    /// Runs that begin after this one are ended, because time is over.
+    pub ends_after: Option<usize>,
+    /// When no run may go on.
+    pub until: Option<Instant>,
 }
 
 impl Simulated {
@@ -41,8 +52,13 @@ impl Simulated {
             runs: Vec::new(),
             fails_at: None,
             warm: false,
+            warm_seeds: false,
             unrepeatable: false,
             fresh_runs: 0,
+            fresh_only: None,
+            replays: 0,
+            ends_after: None,
+            until: None,
         })
     }
 
@@ -50,7 +66,11 @@ impl Simulated {
     ///
     /// # Errors
     /// If the trace cannot be written.
-    pub fn replay(&mut self, schedule: Schedule, trace: &Path) -> Result<RunResult, FrontEndError> {
+    pub fn replay_schedule(
+        &mut self,
+        schedule: Schedule,
+        trace: &Path,
+    ) -> Result<RunResult, FrontEndError> {
         self.make(&RunSpec::default(), Mode::Replay(schedule), trace)
     }
 
@@ -83,13 +103,40 @@ impl FrontEnd for Simulated {
         if self.fails_at == Some(self.runs.len()) {
             return Err(FrontEndError::run("the program cannot be started"));
         }
+        if self.until.is_some() && self.ends_after.is_some_and(|last| self.runs.len() > last) {
+            return Err(FrontEndError::out_of_time());
+        }
+        if self.fresh_only.is_some() {
+            return self.run_fresh(spec, trace);
+        }
         let warm = self.warm;
-        self.run_by(spec, trace).map(|result| RunResult { warm, ..result })
+        let seed = if warm && self.warm_seeds { !spec.seed } else { spec.seed };
+        let spec = RunSpec { seed, ..spec.clone() };
+        self.run_by(&spec, trace).map(|result| RunResult { warm, ..result })
+    }
+
+    fn use_fresh_only(&mut self, why: &str) {
+        self.fresh_only = Some(why.to_owned());
     }
 
     fn run_fresh(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
         self.fresh_runs += 1;
         let other = RunSpec::default();
         self.run_by(if self.unrepeatable { &other } else { spec }, trace)
+    }
+
+    fn replay(&mut self, recorded: &Path, again: &Path) -> Result<RunResult, FrontEndError> {
+        self.replays += 1;
+        let recorded = RecordedRun::read(recorded)?;
+        let steps = Schedule::decode(&recorded.schedule)
+            .map_err(|error| FrontEndError::input(format!("no schedule: {error}")))?;
+        match self.unrepeatable {
+            true => self.run_by(&RunSpec::default(), again),
+            false => self.replay_schedule(Schedule { steps }, again),
+        }
+    }
+
+    fn end_by(&mut self, moment: Option<Instant>) {
+        self.until = moment;
     }
 }

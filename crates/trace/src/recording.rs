@@ -62,6 +62,8 @@ pub struct RecordingSummary {
     pub unmatched_ends: u64,
     /// Elements of large copied arrays without an event.
     pub elements_left_out: u64,
+    /// Accesses without an event, because their variable is not known: by an address, or by a view of other elements.
+    pub accesses_unresolved: u64,
     /// Of a plan or a schedule that was to be followed: how far it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub followed: Option<Followed>,
@@ -84,6 +86,21 @@ pub struct Followed {
     /// Why it was given up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub released: Option<String>,
+    /// Sleeps, and waits with a time limit, that ended by time while a thread that could run was held. Not all, if there
+    /// are many.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outrun: Vec<OutrunWait>,
+}
+
+/// A wait that ended by time while another thread was held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OutrunWait {
+    /// The thread that waited, and the one that was held.
+    pub waiter: u32,
+    pub held: u32,
+    /// Events of the run before the wait ended.
+    pub events: u64,
 }
 
 /// How much of the program was instrumented.

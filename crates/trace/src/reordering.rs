@@ -1,12 +1,9 @@
-//! Whether a sequence of events is a feasible reordering of a trace: the validator that every plan of a prediction is
-//! shown
-//! to.
+//! Whether a sequence of events is a feasible reordering of a trace: the validator that the reordering of every
+//! prediction is shown to.
 //!
 //! Written from the definition in `untorn-predict`'s crate documentation alone, and shares nothing with the engines
-//! that
-//! make plans. It steps through a plan event by event and asks of each whether it may come next; there are no orders,
-//! no
-//! closures, no critical sections.
+//! that make reorderings. It steps through a reordering event by event and asks of each whether it may come next; there
+//! are no orders, no closures, no critical sections.
 
 mod facts;
 
@@ -16,9 +13,9 @@ use crate::{Event, EventIdx, LockId, Op, ThreadId, Value, VarId};
 
 pub use facts::ReorderingFacts;
 
-/// How much is asked of the reads of a plan.
+/// How much is asked of the reads of a reordering.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum PlanRule {
+pub enum ReorderingRule {
     /// Nothing: threads, locks and notifications only.
     Lock,
     /// Each read returns the value that it returned.
@@ -27,13 +24,13 @@ pub enum PlanRule {
     SameSource,
 }
 
-impl PlanRule {
+impl ReorderingRule {
     pub const ALL: [Self; 3] = [Self::Lock, Self::SameValue, Self::SameSource];
 }
 
-/// Why a sequence of events is no plan.
+/// Why a sequence of events is no reordering.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PlanFault {
+pub enum ReorderingFault {
     /// The trace has no event of that number.
     NoSuchEvent(EventIdx),
     /// Not the next event of its thread.
@@ -52,31 +49,31 @@ pub enum PlanFault {
     ReadsOther(EventIdx),
     /// Comes before an earlier event of the goal.
     GoalOutOfOrder(EventIdx),
-    /// The plan does not contain the whole goal, or does not end with it.
+    /// The reordering does not contain the whole goal, or does not end with it.
     GoalNotLast,
 }
 
-/// Whether `plan` is one: `initial` gives the initial values, `goal` the events that it must reach.
+/// Whether `reordering` is one: `initial` gives the initial values, `goal` the events that it must reach.
 ///
 /// # Errors
 /// The first event that may not come next.
-pub fn check_plan(
+pub fn check_reordering(
     events: &[Event],
     initial: &dyn Fn(VarId) -> Option<Value>,
     goal: &[EventIdx],
-    plan: &[EventIdx],
-    rule: PlanRule,
-) -> Result<(), PlanFault> {
+    reordering: &[EventIdx],
+    rule: ReorderingRule,
+) -> Result<(), ReorderingFault> {
     let facts = ReorderingFacts::new(events, initial);
     let question = Question::new(&facts, goal, rule)?;
     let mut state = question.start();
-    for &at in plan {
+    for &at in reordering {
         question.step(&mut state, at)?;
     }
-    if plan.last() == goal.last() && question.is_reached(&state) {
+    if reordering.last() == goal.last() && question.is_reached(&state) {
         Ok(())
     } else {
-        Err(PlanFault::GoalNotLast)
+        Err(ReorderingFault::GoalNotLast)
     }
 }
 
@@ -100,7 +97,7 @@ pub struct State {
 pub struct Question<'a> {
     facts: &'a ReorderingFacts<'a>,
     goal: Vec<usize>,
-    rule: PlanRule,
+    rule: ReorderingRule,
 }
 
 impl<'a> Question<'a> {
@@ -109,11 +106,11 @@ impl<'a> Question<'a> {
     pub fn new(
         facts: &'a ReorderingFacts<'a>,
         goal: &[EventIdx],
-        rule: PlanRule,
-    ) -> Result<Self, PlanFault> {
+        rule: ReorderingRule,
+    ) -> Result<Self, ReorderingFault> {
         let known = |&at: &EventIdx| match usize::try_from(at.0) {
             Ok(index) if index < facts.events.len() => Ok(index),
-            _ => Err(PlanFault::NoSuchEvent(at)),
+            _ => Err(ReorderingFault::NoSuchEvent(at)),
         };
         let goal = goal.iter().map(known).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { facts, goal, rule })
@@ -143,22 +140,24 @@ impl<'a> Question<'a> {
     ///
     /// # Errors
     /// Why it may not.
-    pub fn step(&self, state: &mut State, at: EventIdx) -> Result<(), PlanFault> {
+    pub fn step(&self, state: &mut State, at: EventIdx) -> Result<(), ReorderingFault> {
         let facts = self.facts;
         let index = usize::try_from(at.0).unwrap_or(usize::MAX);
-        let Some(event) = facts.events.get(index) else { return Err(PlanFault::NoSuchEvent(at)) };
+        let Some(event) = facts.events.get(index) else {
+            return Err(ReorderingFault::NoSuchEvent(at));
+        };
         let thread = event.thread;
         if facts.nth[index] != state.done[thread.index()] {
-            return Err(PlanFault::OutOfOrder(at));
+            return Err(ReorderingFault::OutOfOrder(at));
         }
         if let Some(&read) = state.stopped.get(&thread) {
-            return Err(PlanFault::ReadsOther(EventIdx(read as u64)));
+            return Err(ReorderingFault::ReadsOther(EventIdx(read as u64)));
         }
         if state.pending.is_some_and(|half| half != index) {
-            return Err(PlanFault::InsideUpdate(at));
+            return Err(ReorderingFault::InsideUpdate(at));
         }
         if facts.forks[thread.index()].is_some_and(|fork| !self.has_happened(state, fork)) {
-            return Err(PlanFault::NotForked(at));
+            return Err(ReorderingFault::NotForked(at));
         }
         self.check_goal(state, index)?;
         self.check_operation(state, index)?;
@@ -174,7 +173,7 @@ impl<'a> Question<'a> {
         next.map(|&index| EventIdx(index as u64)).collect()
     }
 
-    fn check_goal(&self, state: &State, index: usize) -> Result<(), PlanFault> {
+    fn check_goal(&self, state: &State, index: usize) -> Result<(), ReorderingFault> {
         let Some(place) = self.goal.iter().position(|&wanted| wanted == index) else {
             return Ok(());
         };
@@ -183,11 +182,11 @@ impl<'a> Question<'a> {
         if self.goal[..last].iter().all(|&earlier| self.has_happened(state, earlier)) {
             Ok(())
         } else {
-            Err(PlanFault::GoalOutOfOrder(EventIdx(index as u64)))
+            Err(ReorderingFault::GoalOutOfOrder(EventIdx(index as u64)))
         }
     }
 
-    fn check_operation(&self, state: &State, index: usize) -> Result<(), PlanFault> {
+    fn check_operation(&self, state: &State, index: usize) -> Result<(), ReorderingFault> {
         let (facts, at) = (self.facts, EventIdx(index as u64));
         let thread = facts.events[index].thread;
         let free = |lock: LockId, exclusive: bool| {
@@ -197,7 +196,7 @@ impl<'a> Question<'a> {
                         hold.lock == lock && (hold.exclusive > 0 || exclusive && hold.shared > 0)
                     })
             });
-            if taken { Err(PlanFault::LockHeld(at, lock)) } else { Ok(()) }
+            if taken { Err(ReorderingFault::LockHeld(at, lock)) } else { Ok(()) }
         };
         match facts.events[index].op {
             Op::Acquire { lock, hold } => free(lock, hold == crate::Hold::Exclusive),
@@ -205,13 +204,13 @@ impl<'a> Question<'a> {
                 if let Some((_, notify)) = facts.causes[index]
                     && (!self.has_happened(state, notify) || state.missed.contains(&index))
                 {
-                    return Err(PlanFault::NotNotified(at));
+                    return Err(ReorderingFault::NotNotified(at));
                 }
                 free(lock, true)
             }
             Op::Join { child } => match facts.threads.get(child.index()) {
                 Some(all) if state.done[child.index()] < all.len() => {
-                    Err(PlanFault::JoinsTooEarly(at))
+                    Err(ReorderingFault::JoinsTooEarly(at))
                 }
                 _ => Ok(()),
             },
@@ -221,12 +220,12 @@ impl<'a> Question<'a> {
 
     /// A read that may not return what it would return. One that may, and does, stops its thread:
     /// see [`Question::apply`].
-    fn check_read(&self, state: &State, index: usize) -> Result<(), PlanFault> {
+    fn check_read(&self, state: &State, index: usize) -> Result<(), ReorderingFault> {
         let may_differ = self.goal.contains(&index) && self.facts.second_half[index].is_none();
         if self.reads_same(state, index) || may_differ {
             Ok(())
         } else {
-            Err(PlanFault::ReadsOther(EventIdx(index as u64)))
+            Err(ReorderingFault::ReadsOther(EventIdx(index as u64)))
         }
     }
 
@@ -234,9 +233,9 @@ impl<'a> Question<'a> {
         let Op::Read { var, .. } = self.facts.events[index].op else { return true };
         let (source, now) = (self.facts.sources[index], state.memory[var.index()]);
         match self.rule {
-            PlanRule::Lock => true,
-            PlanRule::SameSource => source == now,
-            PlanRule::SameValue => {
+            ReorderingRule::Lock => true,
+            ReorderingRule::SameSource => source == now,
+            ReorderingRule::SameValue => {
                 let value = self.facts.events[index].value();
                 if value.is_none() || self.facts.value_of(var, source).is_none() {
                     source == now
@@ -256,15 +255,15 @@ impl<'a> Question<'a> {
         if let Op::Write { var, .. } = facts.events[index].op {
             state.memory[var.index()] = self.memory_of(var, index);
         }
-        for (resume, cause) in facts.causes.iter().enumerate() {
-            if let Some((wait, notify)) = *cause
-                && notify == index
-                && !self.has_happened(state, wait)
-            {
-                state.missed.push(resume);
+        if matches!(facts.events[index].op, Op::Notify { .. }) {
+            for &resume in facts.caused.get(&index).into_iter().flatten() {
+                let wait = facts.causes[resume].map(|(wait, _)| wait);
+                if wait.is_some_and(|wait| !self.has_happened(state, wait)) {
+                    state.missed.push(resume);
+                }
             }
+            state.missed.sort_unstable();
         }
-        state.missed.sort_unstable();
         state.pending = facts.second_half[index];
         state.done[thread.index()] += 1;
     }
@@ -273,8 +272,8 @@ impl<'a> Question<'a> {
     /// the search meets the same state again more often.
     fn memory_of(&self, var: VarId, write: usize) -> Option<usize> {
         match self.rule {
-            PlanRule::Lock => None,
-            PlanRule::SameValue if self.facts.by_value[var.index()] => {
+            ReorderingRule::Lock => None,
+            ReorderingRule::SameValue if self.facts.by_value[var.index()] => {
                 Some(self.facts.first_alike[write])
             }
             _ => Some(write),

@@ -140,6 +140,13 @@ impl Tables {
         }
     }
 
+    /// A value of a variable the way a programmer would write it. `None` of the content of a collection: its values are
+    /// versions, which look like values and are none.
+    pub fn shown_value(&self, var: VarId, value: Value) -> Option<String> {
+        let facts = self.var_facts(var);
+        (!facts.role.is_collection()).then(|| show_value(value, facts.values))
+    }
+
     pub fn thread_name(&self, thread: ThreadId) -> String {
         self.threads.get(thread).map_or_else(|| format!("thread {}", thread.0), str::to_owned)
     }

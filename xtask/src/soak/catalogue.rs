@@ -117,7 +117,12 @@ impl<'a> SourceHeader<'a> {
             None => {}
         }
         let lines = ["whole", "torn", "or"].into_iter().flat_map(|key| self.all(key));
-        let lines: Vec<_> = lines.map(|line| format!("{line}\n").into_bytes()).collect();
+        let text = |line: &str| line.replace("\\n", "\n") + "\n";
+        let mut lines: Vec<_> = lines.map(|line| text(line).into_bytes()).collect();
+        // A program that fails does not come to its last line.
+        if self.first("expect").is_some_and(|expect| expect.starts_with("failure")) {
+            lines.push(Vec::new());
+        }
         Ok(if lines.is_empty() { Output::AsPlain } else { Output::OneOf(lines) })
     }
 }

@@ -9,7 +9,7 @@ use crate::support::java::{
 };
 use serde_json::Value;
 
-fn check(out: &Path, options: &[&str], command: &[String]) -> CommandResult {
+pub fn check(out: &Path, options: &[&str], command: &[String]) -> CommandResult {
     let mut args = vec!["check", "--out", arg(out), "--time", "40s"];
     if !options.contains(&"--explore") {
         args.extend(["--explore", "9"]);
@@ -20,14 +20,14 @@ fn check(out: &Path, options: &[&str], command: &[String]) -> CommandResult {
     run(&args)
 }
 
-fn report(out: &Path) -> Value {
+pub fn report(out: &Path) -> Value {
     let text = std::fs::read(out.join("report.json")).expect("a report was written");
     serde_json::from_slice(&text).expect("the report is JSON")
 }
 
 /// The block that the example says is torn is found, proved by values, and the replay prints what the torn run
 /// printed.
-fn finds(name: &str) {
+pub fn finds(name: &str) {
     let example = example("fail", name);
     let (_, block) = example.key("expect").and_then(|text| text.split_once(' ')).expect("a block");
     let out = scratch(&format!("check-{name}"));
@@ -45,7 +45,8 @@ fn finds(name: &str) {
     let effects = found["evidence"]["effects"].as_array().cloned().unwrap_or_default();
     let printed = effects.iter().any(|effect| effect.as_str().unwrap_or("").starts_with("printed"));
     if let Some(whole) = example.key("whole").filter(|_| printed) {
-        assert_ne!(again.stdout.trim(), whole, "nothing is to be seen of it: {again}");
+        let is_told = example.key("stderr").is_some_and(|line| again.stderr.contains(line));
+        assert!(again.stdout.trim() != whole || is_told, "nothing is to be seen of it: {again}");
     }
 }
 
@@ -131,7 +132,9 @@ fn programs_that_are_right_are_left_alone() {
     for example in examples("pass") {
         let out = scratch(&format!("check-pass-{}", example.name));
         let done = check(&out, &["--runs", "8", "--explore", "3"], &example.command());
-        assert_eq!(done.code, Some(0), "{}: a false alarm: {done}", example.name);
+        // So few runs may be too few to call it clean.
+        let is_quiet = matches!(done.code, Some(0 | 4));
+        assert!(is_quiet, "{}: a false alarm: {done}", example.name);
     }
 }
 
@@ -200,8 +203,11 @@ fn what_cannot_be_torn_is_said_to_be_nothing() {
     }";
     let classes = compile_one("Lonely.java", source);
     let out = scratch("check-lonely");
-    let done = check(&out, &["--runs", "2"], &java::java(&classes, "Lonely")).with_code(0);
-    assert!(done.stdout.contains("only one thread ever ran"), "{done}");
+    let done = check(&out, &["--runs", "2"], &java::java(&classes, "Lonely")).with_code(4);
+    assert!(done.stdout.contains("inconclusive: "), "{done}");
+    assert!(done.stdout.contains("why: only one thread ever ran"), "{done}");
+    let allowed = ["--runs", "2", "--allow-inconclusive"];
+    check(&out, &allowed, &java::java(&classes, "Lonely")).with_code(0);
 }
 
 #[test]
@@ -378,5 +384,6 @@ fn input_is_empty_and_time_is_limited() {
     let options = ["--explore", "0", "--run-time", "2s", "--runs", "5", "--minimise", "0"];
     let done = check(&out, &options, &command).with_code(1);
     assert!(done.stdout.contains("Reader.hit is not atomic"), "{done}");
-    assert!(done.stdout.contains("did not end by itself"), "{done}");
+    assert!(done.stdout.contains("did not end in time"), "{done}");
+    assert!(!done.stdout.contains("visible"), "that it did not end may be our own doing: {done}");
 }

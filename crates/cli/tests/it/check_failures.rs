@@ -65,6 +65,12 @@ fn a_program_that_always_fails_is_never_clean() {
 #[test]
 fn the_exit_code_is_the_users_choice() {
     let out = scratch("check-failures-exit");
-    let done = check(&out, &["--fail-on", "violations"], "Always", ALWAYS).with_code(0);
+    let done = check(&out, &["--fail-on", "violations"], "Always", ALWAYS).with_code(4);
+    assert!(
+        done.stdout.contains("runs failed"),
+        "a program that never ends well is not clean: {done}"
+    );
+    let options = ["--fail-on", "violations", "--allow-inconclusive"];
+    let done = check(&out, &options, "Always", ALWAYS).with_code(0);
     assert!(done.stdout.contains("failure 1"), "it is shown all the same: {done}");
 }

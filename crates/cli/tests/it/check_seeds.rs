@@ -77,6 +77,7 @@ fn soak_no_method_blames_a_program_that_is_right() {
         "pos",
         "atomfuzzer",
         "adversarial",
+        "surw",
         "penelope",
         "planning",
         "velodrome",

@@ -1,6 +1,7 @@
 //! What is recorded beside values: monitors, threads, blocks, calls, branches.
 
-use crate::support::java::{self, Recorded, compile_one, number, record, scratch, unnumbered};
+use crate::support::access_text::{number, unnumbered};
+use crate::support::java::{self, Recorded, compile_one, record, scratch};
 use untorn_trace::{Event, LabelId, Op, ThreadId};
 
 /// One class with a `main` of its own for each test.

@@ -1,10 +1,11 @@
 //! What the JDK does for the program, recorded at the call sites: atomic variables, handles, locks, reflection, copies.
 
+use crate::support::access_text::{accesses, unnumbered};
 use crate::support::java::{
-    self, Example, Recorded, arg, compile_one, example, record, run, scratch, unnumbered,
+    self, Example, Recorded, arg, compile_one, example, record, run, scratch,
 };
 use untorn_trace::event::{Access, Hold};
-use untorn_trace::{Event, Op, show_value};
+use untorn_trace::{Event, Op};
 
 /// One class with a `main` of its own for each test.
 const SOURCE: &str = include_str!("record_library/Library.java");
@@ -16,26 +17,6 @@ fn recorded(main: &str) -> Recorded {
     let command = java::java(&compile_one(FILE, SOURCE), main);
     record(&trace, &["--policy", "run-to-block"], &command).with_code(0);
     Recorded::read(&trace)
-}
-
-/// An access in words: how, what, value.
-fn access(trace: &Recorded, event: &Event) -> Option<String> {
-    let (verb, access, var, value) = match event.op {
-        Op::Read { access, var, value, known: true } => ("read", access, var, value),
-        Op::Write { access, var, value, known: true } => ("write", access, var, value),
-        _ => return None,
-    };
-    let how = match access {
-        Access::Plain => "plain ",
-        Access::Volatile => "",
-        Access::Update => "update ",
-    };
-    let value = show_value(value, trace.tables.var_facts(var).values);
-    Some(format!("{how}{verb} {} = {value}", unnumbered(&trace.tables.var_name(var))))
-}
-
-fn accesses(trace: &Recorded, file: &str) -> Vec<String> {
-    trace.in_file(file).filter_map(|event| access(trace, event)).collect()
 }
 
 /// Acquisitions and releases, blocks, and the writes in between.
@@ -196,7 +177,7 @@ fn offsets_lead_to_fields() {
         "update read Offsets#.count = 3",
         "update write Offsets#.count = 7",
         "read Offsets#.count = 7",
-        "write Offsets.shared = 8",
+        "plain write Offsets.shared = 8",
     ];
     assert_eq!(accesses(&recorded("Offsets"), FILE), expected);
 }

@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use crate::support::java::{self, Recorded, arg, compile_one, record, run, scratch, unnumbered};
+use crate::support::access_text::unnumbered;
+use crate::support::java::{self, Recorded, arg, compile_one, record, run, scratch};
 use untorn_trace::Op;
 use untorn_trace::event::Access;
 

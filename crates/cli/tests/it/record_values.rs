@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::java::{
-    self, Recorded, compile_one, line_of, number, record, scratch, unnumbered,
-};
+use crate::support::access_text::{number, unnumbered};
+use crate::support::java::{self, Recorded, compile_one, line_of, record, scratch};
 use untorn_trace::{Access, Event, Op, Value, ValueKind, VarId};
 
 /// One class with a `main` of its own for each test. No two lines that matter are the same.

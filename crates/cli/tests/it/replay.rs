@@ -7,8 +7,8 @@ use untorn_trace::formats::utr::{Compression, ExtraKind, Writer};
 use untorn_trace::{Sink, Tables};
 
 use crate::support::java::{
-    self, CommandResult, Example, Recorded, Running, arg, compile_one, example, record, recording,
-    run, scratch, soak, untorn,
+    self, CommandResult, Example, Recorded, Running, arg, compile, compile_one, example, record,
+    recording, run, scratch, soak, untorn,
 };
 
 /// Records a random schedule and replays it: everything that can be seen from outside is the same, and every event.
@@ -249,4 +249,54 @@ fn a_trace_of_a_front_end_that_is_not_there_is_refused_by_name() {
         let refused = run(&["replay", arg(&trace)]).with_code(2).saying(arg(&trace)).saying(words);
         refused.saying("this one has: jvm");
     }
+}
+
+/// A program that was compiled again is another program: what changed is named.
+#[test]
+fn a_program_that_was_compiled_again_is_named() {
+    let source = |more: &str| {
+        format!(
+            "public class Again {{
+                static int x;
+                static void hit() {{ int seen = x; {more} x = seen + 1; }}
+                public static void main(String[] args) throws Exception {{
+                    Thread a = new Thread(Again::hit), b = new Thread(Again::hit);
+                    a.start(); b.start(); a.join(); b.join();
+                }}
+            }}"
+        )
+    };
+    let classes = scratch("replay-again-classes");
+    let put = |from: &Path| {
+        std::fs::copy(from.join("Again.class"), classes.join("Again.class")).expect("it is copied");
+    };
+    put(&compile("replay-again-1", &[("Again.java".to_owned(), source(""))]));
+    let trace = scratch("replay-again").join("run.utr");
+    record(&trace, &[], &java::java(&classes, "Again")).with_code(0);
+    run(&["replay", arg(&trace)]).with_code(0).saying("events exactly");
+    put(&compile("replay-again-2", &[("Again.java".to_owned(), source("x = 7;"))]));
+    let other = run(&["replay", arg(&trace)]).with_code(3).saying("DIVERGED");
+    let other = other.saying("the program is not the one that was recorded: Again changed since");
+    assert!(!other.stderr.contains("the network"), "{other}");
+}
+
+/// Who is to attach a debugger reads where, and where to break.
+#[test]
+fn a_debugger_is_told_where_to_attach_and_to_break() {
+    let out = scratch("replay-debug");
+    let example = example("fail", "Counter");
+    run(&[
+        &["check", "--out", arg(&out), "--runs", "20", "--minimise", "0", "--"][..],
+        &example.command().iter().map(String::as_str).collect::<Vec<_>>(),
+    ]
+    .concat())
+    .with_code(1);
+    let report = out.join("report.json");
+    let waiting =
+        Running::start(&mut untorn(&["replay", "--debug", "--port", "5917", arg(&report), "1"]));
+    assert!(waiting.prints("Listening for transport"), "it does not wait for a debugger");
+    waiting.signal("TERM");
+    let done = waiting.finish();
+    let done = done.saying("jdb -attach 127.0.0.1:5917").saying("break where it is torn");
+    assert!(done.stderr.contains("Counter.java:"), "{done}");
 }

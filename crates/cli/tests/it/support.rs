@@ -1,5 +1,6 @@
 //! Runs the tool and compares what it said with a file. `UPDATE_GOLDEN=1` writes the files anew.
 
+pub mod access_text;
 pub mod java;
 
 use std::io::Write;

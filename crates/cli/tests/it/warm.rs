@@ -142,8 +142,89 @@ fn what_is_not_caught_is_reported_alike() {
 }
 
 #[test]
-fn a_program_whose_jvm_must_end_gets_fresh_ones() {
+fn shutdown_hooks_run_at_the_end_of_each_run() {
     let mut warm = Warm::of_example("constructs", "SystemExit");
+    let first = warm.run(PolicyKind::RunToBlock, 0);
+    for _ in 0..3 {
+        let ran = warm.run(PolicyKind::RunToBlock, 0);
+        assert!(ran.warm, "{:?}", warm.front_end.notes());
+        assert_eq!((ran.exit, &ran.stdout), (first.exit, &first.stdout));
+    }
+}
+
+#[test]
+fn what_a_run_sets_for_the_whole_jvm_is_set_back() {
+    let classes = compile_one(
+        "Sets.java",
+        "import java.util.*;
+        import java.util.concurrent.*;
+        public class Sets {
+            static int count;
+            public static void main(String[] args) throws Exception {
+                System.out.println(Locale.getDefault() + \" \" + TimeZone.getDefault().getID());
+                System.out.println(Thread.getDefaultUncaughtExceptionHandler());
+                Locale.setDefault(Locale.GERMANY);
+                TimeZone.setDefault(TimeZone.getTimeZone(\"Asia/Tokyo\"));
+                Thread.setDefaultUncaughtExceptionHandler((thread, fault) -> System.out.println(\"oh\"));
+                List<Future<?>> all = new ArrayList<>();
+                for (int i = 0; i < 3; i++) all.add(ForkJoinPool.commonPool().submit(() -> add()));
+                for (Future<?> one : all) one.get();
+                CompletableFuture.runAsync(Sets::add).get();
+                System.out.println(count);
+            }
+            static synchronized void add() { count++; }
+        }",
+    );
+    // With one processor the JDK does without its common pool.
+    let mut command = java::java(&classes, "Sets");
+    command.insert(1, "-XX:ActiveProcessorCount=4".to_owned());
+    let mut warm = Warm::new("warm_sets", command);
+    let first = warm.run(PolicyKind::RunToBlock, 0);
+    for seed in 0..5 {
+        let ran = warm.run(PolicyKind::Random, seed);
+        assert!(ran.warm, "{:?}", warm.front_end.notes());
+        assert_eq!((ran.exit, &ran.stdout), (ExitKind::Exit(0), &first.stdout));
+    }
+}
+
+#[test]
+fn a_run_keeps_no_memory_of_earlier_ones() {
+    let classes = compile_one(
+        "Large.java",
+        "import java.util.function.UnaryOperator;
+        public class Large {
+            static final byte[] mine = new byte[16 << 20];
+            public static void main(String[] args) throws Exception {
+                UnaryOperator<Large> same = large -> large;
+                Thread other = new Thread(() -> System.out.println(same.apply(null) + \" \" + mine.length));
+                other.start();
+                other.join();
+            }
+        }",
+    );
+    let mut command = java::java(&classes, "Large");
+    command.insert(1, "-Xmx64m".to_owned());
+    let mut warm = Warm::new("warm_large", command);
+    warm.run(PolicyKind::RunToBlock, 0);
+    for seed in 0..12 {
+        let ran = warm.run(PolicyKind::Random, seed);
+        assert!(ran.warm, "{:?}", warm.front_end.notes());
+        assert_eq!((ran.exit, ran.stdout.as_slice()), (ExitKind::Exit(0), &b"null 16777216\n"[..]));
+    }
+}
+
+#[test]
+fn a_program_that_can_run_only_once_gets_fresh_jvms() {
+    let classes = compile_one(
+        "Once.java",
+        "public class Once {
+            public static void main(String[] args) throws Exception {
+                java.net.URL.setURLStreamHandlerFactory(name -> null);
+                new Thread(() -> System.out.println(\"done\")).start();
+            }
+        }",
+    );
+    let mut warm = Warm::new("warm_once", java::java(&classes, "Once"));
     warm.run(PolicyKind::RunToBlock, 0);
     let ran = warm.run(PolicyKind::RunToBlock, 1);
     assert!(!ran.warm);
@@ -151,14 +232,63 @@ fn a_program_whose_jvm_must_end_gets_fresh_ones() {
 }
 
 #[test]
-fn check_finds_the_same_in_fewer_jvms() {
-    let example = example("fail", "Bank");
-    let out = scratch("warm_check");
+fn a_program_with_another_trace_in_a_used_jvm_still_gets_one() {
+    // What the JDK does for the first format is not done for the second.
+    let classes = compile_one(
+        "Formats.java",
+        "public class Formats {
+            static int count;
+            public static void main(String[] args) throws Exception {
+                Thread one = new Thread(() -> count++), other = new Thread(() -> count++);
+                one.start();
+                other.start();
+                one.join();
+                other.join();
+                System.out.println(String.format(\"%d of %s\", count, java.util.UUID.nameUUIDFromBytes(new byte[1])));
+            }
+        }",
+    );
+    let out = scratch("warm_formats");
     let out = out.to_str().expect("a path");
-    let command = example.command();
-    let mut args = vec!["check", "--warm", "--runs", "30", "--out", out, "--"];
+    let command = java::java(&classes, "Formats");
+    let mut args = vec!["check", "-v", "--runs", "30", "--out", out, "--"];
     args.extend(command.iter().map(String::as_str));
     let ran = run(&args).with_code(1);
-    assert!(ran.stdout.contains("Account.withdraw is not atomic"), "{ran}");
-    assert!(!ran.stdout.contains("NOTE"), "{ran}");
+    assert!(ran.stdout.contains("is not atomic") && ran.stdout.contains("visible"), "{ran}");
+    assert!(!ran.stdout.contains("a JVM of its own"), "{ran}");
+}
+
+#[test]
+fn check_finds_the_same_in_fewer_jvms() {
+    let example = example("fail", "Bank");
+    for more in [&[][..], &["--fresh"]] {
+        let out = scratch("warm_check");
+        let out = out.to_str().expect("a path");
+        let command = example.command();
+        let mut args = vec!["check", "-v", "--runs", "30", "--out", out];
+        args.extend(more);
+        args.push("--");
+        args.extend(command.iter().map(String::as_str));
+        let ran = run(&args).with_code(1);
+        assert!(ran.stdout.contains("Account.withdraw is not atomic"), "{ran}");
+        assert!(!ran.stdout.contains("NOTE"), "{ran}");
+    }
+}
+
+#[test]
+fn other_releases_of_java_share_a_jvm_as_well() {
+    for release in [11, 21, 25] {
+        let classes = java::compile_for(
+            &["--release", "11"],
+            "warm-for-all",
+            &[example("fail", "StackPop").file()],
+            "",
+        );
+        let java = java::java_of(release);
+        let words = [java::arg(&java), "-cp", java::arg(&classes), "StackPop"];
+        let mut warm = Warm::new(&format!("warm_jdk_{release}"), words.map(str::to_owned).to_vec());
+        warm.run(PolicyKind::RunToBlock, 0);
+        let ran = warm.run(PolicyKind::Random, 1);
+        assert!(ran.warm, "{release}: {:?}", warm.front_end.notes());
+    }
 }

@@ -51,6 +51,12 @@ impl<'a> Budget<'a> {
         self.is_interrupted() || self.elapsed() >= self.time
     }
 
+    /// When the last run has to have ended.
+    pub(super) fn end(&self, keeps_reserve: bool) -> Option<Instant> {
+        let time = if keeps_reserve { self.time.mul_f64(1.0 - RESERVE) } else { self.time };
+        self.begin.checked_add(time)
+    }
+
     pub(super) fn deadline(&self) -> Deadline {
         self.begin.checked_add(self.time).map_or(Deadline::NEVER, Deadline::at)
     }

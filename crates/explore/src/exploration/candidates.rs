@@ -1,4 +1,4 @@
-//! What a run teaches: candidates, orders that lead to them, what normal runs look like.
+//! What a run teaches: candidates, reorderings that reach them, what normal runs look like.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -23,6 +23,9 @@ const MAX_MARKED: usize = 500_000;
 
 /// The part of the time left that one run may take to be learned from: on long runs there would be none left for others.
 const SHARE: u32 = 3;
+
+/// The part of that in which reorderings for candidates over two objects are looked for.
+const WIDE_SHARE: u32 = 4;
 
 /// The part of the whole time that the first run may take in any case.
 const LEAST: u32 = 10;
@@ -73,8 +76,11 @@ impl Exploration<'_> {
                 && counts.matches(&key.block)
                 && self.options.only.as_ref().is_none_or(|only| only.is(key))
         };
-        let suspects: Vec<Suspect> =
+        let mut suspects: Vec<Suspect> =
             suspects.into_iter().filter(|suspect| wanted(&suspect.key)).collect();
+        // That two objects belong together is a bold guess, and there are many of them: they come last.
+        suspects.sort_by_key(|suspect| suspect.key.is_wide());
+        let wide = Instant::now().checked_add(share / WIDE_SHARE).map_or(deadline, Deadline::at);
         for suspect in suspects {
             if suspect.is_body {
                 self.targets.add_body(suspect.key);
@@ -83,8 +89,9 @@ impl Exploration<'_> {
             let index = self.targets.entry(suspect.key, is_common);
             self.targets[index].instances += suspect.instances;
             self.targets[index].is_composed |= suspect.is_composed;
-            // Orders cost time, which nobody has to follow them once it is over.
-            if self.is_over() || deadline.is_over() {
+            // Reorderings cost time, which nobody has to follow them once it is over.
+            let is_late = self.targets[index].key.is_wide() && wide.is_over();
+            if self.is_over() || deadline.is_over() || is_late {
                 self.targets[index].is_cut = true;
             } else if plans && !self.is_settled(&self.targets[index]) {
                 let (run, is_own) = (self.runs.next_index(), made_for == Some(index));
@@ -92,7 +99,7 @@ impl Exploration<'_> {
                 let feasibility = feasibility.get_or_insert_with(|| {
                     Feasibility::new(&facts, &knowledge, strategy(), deadline)
                 });
-                self.targets[index].find_leads(feasibility, run, suspect.goals, is_own);
+                self.targets[index].find_predictions(feasibility, run, suspect.goals, is_own);
             }
         }
         self.targets.len() - before
@@ -108,16 +115,19 @@ impl Exploration<'_> {
         let marks = HoldMarks {
             atomfuzzer: marks::union(short().map(marks::second_acquisitions)),
             adversarial: marks::union(short().map(marks::suspicious)),
+            // Counts are those of one run.
+            surw: short().next_back().map(marks::interesting).unwrap_or_default(),
         };
         self.marks.insert(marks).clone()
     }
 
     /// Removes a trace unless something rests on it.
     pub(super) fn forget_unneeded(&self, trace: &Path) {
-        let is_needed = self.outcome.findings.iter().any(|found| found.trace == trace)
-            || self.outcome.deadlocked.iter().any(|stuck| stuck.trace == trace)
-            || self.outcome.failures.iter().any(|failure| failure.trace == trace)
-            || self.control_runs.iter().any(|doubt| doubt.rests_on(trace));
+        let is_needed = self.outcome.violations.iter().any(|found| found.evidence.trace == trace)
+            || self.outcome.deadlocks.iter().any(|stuck| stuck.evidence.trace == trace)
+            || self.outcome.timed_violations.iter().any(|found| found.evidence.trace == trace)
+            || self.outcome.failures.iter().any(|failure| failure.evidence.trace == trace)
+            || self.control_runs.iter().any(|own| own.rests_on(trace));
         if !is_needed {
             forget(trace);
         }

@@ -23,11 +23,11 @@ use crate::failure::FailureKind;
 use crate::run::Run;
 use crate::steer;
 
-/// Runs for one failure, as a multiple of those for a simpler schedule of a finding.
+/// Runs for one failure, as a multiple of those for a simpler schedule of a violation.
 const EFFORT: u32 = 5;
 
 /// The accesses of the thread of an event, up to it, to variables that two threads access and one writes.
-fn shared_accesses(run: &Run, until: At) -> Vec<At> {
+pub(super) fn shared_accesses(run: &Run, until: At) -> Vec<At> {
     let history = &run.history;
     let thread = history.event(until).thread;
     let is_shared = |at: &At| {
@@ -57,7 +57,8 @@ impl Exploration<'_> {
     /// Looks for the cause of a failure that depends on the schedule.
     pub(super) fn find_cause(&mut self, index: usize) -> Result<(), ExploreError> {
         let failure = &mut self.outcome.failures[index];
-        let Some(plan) = failure.recipe.take() else { return Ok(()) };
+        let Some(plan) = failure.reproducing_plan.take() else { return Ok(()) };
+        let plan = Plan { keeps_time: true, ..plan };
         // Whether a run that does not end ends otherwise cannot be told from a plan, which holds threads.
         if failure.kind == FailureKind::Hang || self.options.minimise == 0 {
             return Ok(());
@@ -137,7 +138,8 @@ impl Exploration<'_> {
 
     fn load_evidence(&self, index: usize) -> Result<Run, ExploreError> {
         let spec = RunSpec::policy(PolicyKind::RunToBlock, 0);
-        self.load(spec, crate::marks::no_result(), &self.outcome.failures[index].trace)
+        let evidence = &self.outcome.failures[index].evidence;
+        self.load(evidence.run, spec, crate::marks::no_result(), &evidence.trace)
     }
 
     /// Whether the failure does not happen without any one of the steps.
@@ -185,9 +187,7 @@ impl Exploration<'_> {
         let kinds = FailureKind::all_of(&run.ran, &run.spec);
         let kind = kinds.into_iter().find(|kind| kind.signature() == failure.signature);
         failure.kind = kind.unwrap_or_else(|| failure.kind.clone());
-        let old = std::mem::replace(&mut failure.trace, run.trace);
-        (failure.run, failure.tables) = (run.number, run.tables);
-        failure.preemptions = run.ran.preemptions;
+        let old = failure.evidence.replace(run);
         self.forget_unneeded(&old);
         Ok(true)
     }
@@ -220,10 +220,15 @@ impl Exploration<'_> {
         let number = self.outcome.runs + 1;
         let failure = &self.outcome.failures[index];
         (self.watch)(Progress::SimplifyingFailure { number, failure });
-        let Some(run) = self.run_plan(plan)? else { return Ok((Trial::Untested, None)) };
         let signature = self.outcome.failures[index].signature.clone();
-        let kinds = FailureKind::all_of(&run.ran, &run.spec);
-        if kinds.iter().any(|kind| kind.signature() == signature) {
+        let fails = |run: &Run| {
+            let kinds = FailureKind::all_of(&run.ran, &run.spec);
+            kinds.iter().any(|kind| kind.signature() == signature)
+        };
+        let Some(run) = self.run_plan(plan, |_, run| fails(run))? else {
+            return Ok((Trial::Untested, None));
+        };
+        if fails(&run) {
             return Ok((Trial::Fails, Some(run)));
         }
         self.forget_unneeded(&run.trace);

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use untorn_schedule::Plan;
 
-use super::{Exploration, Finding, Request};
+use super::{AtomicityViolation, Exploration, Request};
 use crate::instance::Instance;
 use crate::run::Run;
 use crate::steer;
@@ -16,10 +16,10 @@ use crate::target::Unreached;
 use crate::tracked_calls::{Answer, Occurrence};
 use untorn_schedule::RunSpec;
 
-/// A finding that rests on what calls said.
+/// A violation that rests on what calls said.
 #[derive(Debug)]
 pub(super) struct ControlRun {
-    found: Finding,
+    found: AtomicityViolation,
     target: usize,
     /// The first of the calls, and what it and the second one said.
     first: Occurrence,
@@ -31,15 +31,15 @@ pub(super) struct ControlRun {
 
 impl ControlRun {
     pub(super) fn rests_on(&self, trace: &Path) -> bool {
-        self.found.trace == trace
+        self.found.evidence.trace == trace
     }
 }
 
 impl Exploration<'_> {
-    /// Keeps a finding until it is known what the calls say otherwise; `false` if that cannot be found out.
-    pub(super) fn doubt(
+    /// Keeps a violation until a control run shows what the calls say otherwise; `false` if none can be made.
+    pub(super) fn await_control_run(
         &mut self,
-        found: Finding,
+        found: AtomicityViolation,
         target: usize,
         run: &Run,
         instance: &Instance,
@@ -63,61 +63,68 @@ impl Exploration<'_> {
 
     /// The run that shows what the calls say when nobody comes between them.
     pub(super) fn next_control_run(&mut self) -> Option<Request> {
-        let doubt = self.control_runs.iter_mut().find(|doubt| !doubt.is_tried)?;
-        doubt.is_tried = true;
+        let control_run = self.control_runs.iter_mut().find(|control_run| !control_run.is_tried)?;
+        control_run.is_tried = true;
         self.outcome.directed += 1;
-        Some(Request::undirected(RunSpec::plan(doubt.plan.clone())))
+        Some(Request::undirected(RunSpec::plan(control_run.plan.clone())))
     }
 
-    /// Whether a finding waits for this run.
+    /// Whether a violation waits for this run.
     pub(super) fn is_control_run(&self, run: &Run) -> bool {
         let plan = run.spec.control.as_plan();
         plan.is_some_and(|plan| self.control_runs.iter().any(|own| own.plan == *plan))
     }
 
-    /// Decides about the finding for which this run was made.
+    /// Decides about the violation for which this run was made.
     pub(super) fn resolve_control_run(&mut self, run: &Run) {
         let Some(plan) = run.spec.control.as_plan() else { return };
-        let Some(place) = self.control_runs.iter().position(|doubt| doubt.plan == *plan) else {
+        let Some(place) =
+            self.control_runs.iter().position(|control_run| control_run.plan == *plan)
+        else {
             return;
         };
-        let doubt = self.control_runs.remove(place);
-        let made =
-            run.tracked_calls.undisturbed(&run.history, &self.options.compositions, &doubt.first);
+        let control_run = self.control_runs.remove(place);
+        let made = run.tracked_calls.undisturbed(
+            &run.history,
+            &self.options.compositions,
+            &control_run.first,
+        );
         match made {
-            Some([first, second]) if first == doubt.answers[0] && second != doubt.answers[1] => {
-                self.admit(doubt, second);
+            Some([first, second])
+                if first == control_run.answers[0] && second != control_run.answers[1] =>
+            {
+                self.admit(control_run, second);
             }
             _ => {
-                self.targets[doubt.target].harmless += 1;
-                self.dismiss(doubt, Unreached::Harmless);
+                self.targets[control_run.target].harmless += 1;
+                self.dismiss(control_run, Unreached::Harmless);
             }
         }
     }
 
-    fn admit(&mut self, mut doubt: ControlRun, usual: Answer) {
+    fn admit(&mut self, mut control_run: ControlRun, usual: Answer) {
         if let Some(surprise) =
-            doubt.found.judged.composed.as_mut().and_then(|own| own.surprise.as_mut())
+            control_run.found.judged.composed.as_mut().and_then(|own| own.surprise.as_mut())
         {
             surprise.usual = usual;
         }
-        let trace = doubt.found.trace.clone();
-        if !self.report(doubt.found) {
+        let trace = control_run.found.evidence.trace.clone();
+        if !self.add_violation(control_run.found) {
             self.forget_unneeded(&trace);
         }
     }
 
-    fn dismiss(&mut self, doubt: ControlRun, why: Unreached) {
-        let target = &mut self.targets[doubt.target];
+    fn dismiss(&mut self, control_run: ControlRun, why: Unreached) {
+        let target = &mut self.targets[control_run.target];
         target.done = false;
         target.last = Some(why);
-        self.forget_unneeded(&doubt.found.trace);
+        self.forget_unneeded(&control_run.found.evidence.trace);
     }
 
     /// What was never decided is not called a violation.
     pub(super) fn drop_control_runs(&mut self) {
-        for doubt in std::mem::take(&mut self.control_runs) {
-            self.dismiss(doubt, Unreached::OutOfBudget);
+        for control_run in std::mem::take(&mut self.control_runs) {
+            self.dismiss(control_run, Unreached::OutOfBudget);
         }
     }
 }

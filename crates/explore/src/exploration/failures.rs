@@ -3,13 +3,9 @@
 //! **Promise:** a program that failed in any run that was made has a finding that shows it. Whether a failure depends
 //! on the schedule is decided by the runs that were made: it does if one of them ended well.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
-
 use untorn_schedule::Plan;
 
-use super::{Exploration, ExploreError, Finding, Progress};
+use super::{AtomicityViolation, Evidence, Exploration, ExploreError, Progress};
 use crate::effects::Effect;
 use crate::failure::{FailureKind, FailureSignature, ended_well};
 use crate::instance::Accesses;
@@ -31,23 +27,16 @@ pub enum Dependence {
 /// A way in which runs failed.
 #[derive(Debug)]
 pub struct Failure {
-    /// Counted together with findings; 0 until all runs are made.
+    /// Counted after violations and deadlocks; 0 until all runs are made.
     pub number: u32,
     pub kind: FailureKind,
-    /// The run that shows it.
-    pub run: u32,
-    pub trace: PathBuf,
-    pub tables: Arc<untorn_trace::Tables>,
-    /// Further runs that failed in the same way.
-    pub alike: u32,
-    pub after: Duration,
-    pub preemptions: Option<u64>,
+    pub evidence: Evidence,
     pub dependence: Dependence,
     /// What is needed for it to happen, if that was found out.
     pub cause: Option<Cause>,
     pub(crate) signature: FailureSignature,
-    /// The order of its run.
-    pub(crate) recipe: Option<Plan>,
+    /// The order of its run as a plan.
+    pub(crate) reproducing_plan: Option<Plan>,
 }
 
 impl Failure {
@@ -93,8 +82,16 @@ impl Exploration<'_> {
         let signature = kind.signature();
         let known = self.outcome.failures.iter_mut().find(|own| own.signature == signature);
         if let Some(known) = known {
-            known.alike += 1;
-            return false;
+            known.evidence.alike += 1;
+            if known.evidence.outrun.is_none() || !run.outrun().is_empty() {
+                return false;
+            }
+            // It does not depend on timing after all.
+            let evidence = Evidence::new(run, known.evidence.after);
+            let old = std::mem::replace(&mut known.evidence, evidence);
+            known.reproducing_plan = steer::whole(run);
+            self.forget_unneeded(&old.trace);
+            return true;
         }
         if self.outcome.failures.len() >= MAX_FAILURES {
             self.outcome.more_failures += 1;
@@ -103,18 +100,15 @@ impl Exploration<'_> {
         let failure = Failure {
             number: 0,
             kind,
-            run: run.number,
-            trace: run.trace.clone(),
-            tables: Arc::clone(&run.tables),
-            alike: 0,
-            after: self.budget.elapsed(),
-            preemptions: run.ran.preemptions,
+            evidence: Evidence::new(run, self.budget.elapsed()),
             dependence: Dependence::EverySchedule,
             cause: None,
             signature,
-            recipe: steer::whole(run),
+            reproducing_plan: steer::whole(run),
         };
-        (self.watch)(Progress::Failed(&failure));
+        if failure.evidence.outrun.is_none() {
+            (self.watch)(Progress::Failure(&failure));
+        }
         self.outcome.failures.push(failure);
         true
     }
@@ -126,7 +120,8 @@ impl Exploration<'_> {
         let mut index = 0;
         while let Some(failure) = self.outcome.failures.get(index) {
             explained.push(self.is_explained(failure)?);
-            if self.outcome.good_runs > 0 && !explained[index] {
+            let is_timed = self.outcome.failures[index].evidence.outrun.is_some();
+            if self.outcome.good_runs > 0 && !explained[index] && !is_timed {
                 self.find_cause(index)?;
             }
             index += 1;
@@ -138,7 +133,11 @@ impl Exploration<'_> {
         for (failure, is_explained) in all.into_iter().zip(explained) {
             let is_server = failure.kind == FailureKind::Hang && never_ends;
             if is_explained || is_server {
-                self.forget_unneeded(&failure.trace);
+                self.forget_unneeded(&failure.evidence.trace);
+                continue;
+            }
+            if failure.evidence.outrun.is_some() {
+                self.outcome.timed_failures.push(failure);
                 continue;
             }
             let number = self.outcome.next_number() + self.outcome.failures.len() as u32;
@@ -153,20 +152,22 @@ impl Exploration<'_> {
 
     /// Whether a violation that was found has this effect, and happened in the run that failed, too.
     fn is_explained(&self, failure: &Failure) -> Result<bool, ExploreError> {
-        let is_effect = |found: &&Finding| {
+        let is_effect = |found: &&AtomicityViolation| {
             found.judged.effects.iter().any(|effect| is_same(effect, &failure.signature))
         };
-        let findings: Vec<&Finding> = self.outcome.findings.iter().filter(is_effect).collect();
-        if findings.iter().any(|found| found.run == failure.run) {
+        let violations: Vec<&AtomicityViolation> =
+            self.outcome.violations.iter().filter(is_effect).collect();
+        if violations.iter().any(|found| found.evidence.run == failure.evidence.run) {
             return Ok(true);
         }
-        if findings.is_empty() {
+        if violations.is_empty() {
             return Ok(false);
         }
         let spec = untorn_schedule::RunSpec::default();
-        let run = self.load(spec, crate::marks::no_result(), &failure.trace)?;
-        let concerns: Vec<_> = findings.iter().map(|found| found.key.concern()).collect();
-        let keys = || self.targets.keys().filter(|key| concerns.contains(&key.concern()));
+        let evidence = &failure.evidence;
+        let run = self.load(evidence.run, spec, crate::marks::no_result(), &evidence.trace)?;
+        let subjects: Vec<_> = violations.iter().map(|found| found.key.subject()).collect();
+        let keys = || self.targets.keys().filter(|key| subjects.contains(&key.subject()));
         let accesses = Accesses::new(&run, keys());
         Ok(keys().any(|key| accesses.find(key).is_some()))
     }

@@ -1,10 +1,10 @@
 //! What happened in a run, and whether it is a violation.
 
-use std::sync::Arc;
-
 use untorn_predict::Origin;
 
-use super::{Deadlock, Exploration, Finding, Progress};
+use super::counterfactual::{MAX_UNDONE, untested};
+use super::replays::RecordedEnd;
+use super::{AtomicityViolation, Deadlock, Evidence, Exploration, Progress};
 use crate::deadlock::DeadlockState;
 use crate::effects::Effect;
 use crate::failure::FailureKind;
@@ -23,13 +23,36 @@ const OFTEN_HARMLESS: u32 = 12;
 const MAX_DEADLOCKS: usize = 32;
 
 impl Exploration<'_> {
-    /// Looks for instances of all targets. Says whether the trace is evidence.
+    /// Looks for instances of all targets. Says whether the trace is evidence. A method that was taken to be atomic and
+    /// is refuted hides what is inside of it: the same run is looked at again without it.
     pub(super) fn judge_targets(&mut self, run: &Run, made_for: Option<usize>) -> bool {
+        let mut refuted = self.outcome.refuted.len();
+        let (mut is_evidence, mut is_normal) = self.judge_once(run, made_for);
+        while self.outcome.refuted.len() > refuted && !self.budget.deadline().is_over() {
+            refuted = self.outcome.refuted.len();
+            // If the trace cannot be read any more, later runs show what is inside.
+            let Ok(inside) = self.load(run.number, run.spec.clone(), run.ran.clone(), &run.trace)
+            else {
+                break;
+            };
+            self.add_candidates(&inside, None);
+            let (shows, is_usual) = self.judge_once(&inside, None);
+            is_evidence |= shows;
+            is_normal &= is_usual;
+        }
+        if is_normal {
+            self.normal.learn(&run.ran);
+        }
+        is_evidence
+    }
+
+    /// Whether the trace is evidence, and whether the run is like those without a violation.
+    pub(super) fn judge_once(&mut self, run: &Run, made_for: Option<usize>) -> (bool, bool) {
         let accesses = Accesses::new(run, self.targets.keys());
         let refuted = self.refuted(run);
         let (effects, deadline) = (self.normal.compare(&run.ran), self.budget.deadline());
         let (mut is_evidence, mut is_normal) = (false, true);
-        let mut explained = false;
+        let (mut explained, mut undone) = (false, 0);
         for index in self.targets.composed_first() {
             let key = self.targets[index].key.clone();
             let counts = refuted.as_ref().is_none_or(|refuted| {
@@ -37,7 +60,7 @@ impl Exploration<'_> {
             });
             if !counts || !self.is_worth_judging(index, made_for) {
                 // A run that shows a violation is not normal, however often it was judged.
-                is_normal &= !self.is_of_finding(&key) || accesses.find(&key).is_none();
+                is_normal &= !self.is_of_violation(&key) || accesses.find(&key).is_none();
                 continue;
             }
             // The run that was on its way when time ended is judged for what it was made for.
@@ -59,45 +82,61 @@ impl Exploration<'_> {
             let judged = may_be_violation(run, &key, &instance, &harm)
                 .then(|| judge(run, &key, &instance, &harm))
                 .filter(|judged| judged.is_violation(&key));
-            let Some(judged) = judged else {
+            let is_timed = !run.outrun().is_empty();
+            let may_undo = undone < MAX_UNDONE && (undone == 0 || !deadline.is_over());
+            let is_tested = may_undo || made_for == Some(index);
+            undone += u32::from(judged.as_ref().is_some_and(|judged| !judged.effects.is_empty()));
+            let judged = judged.map(|judged| match (is_timed, is_tested) {
+                (true, _) => judged,
+                (false, true) => self.attribute(run, &key, &instance, judged),
+                (false, false) => untested(judged),
+            });
+            is_normal &= judged.as_ref().is_none_or(|judged| judged.untested.is_empty());
+            let Some(judged) = judged.filter(|judged| judged.is_violation(&key)) else {
                 self.targets[index].harmless += 1;
                 self.targets[index].last = Some(Unreached::Harmless);
                 continue;
             };
             is_normal = false;
             explained |= judged.composed.is_some() && !judged.is_doubtful;
-            self.targets[index].done = true;
+            self.targets[index].done = !is_timed;
             if self.is_other_side(&key, &judged, run) {
                 continue;
             }
             let is_doubtful = judged.is_doubtful;
-            let found = self.finding(run, key, judged, &instance);
-            is_evidence |= match is_doubtful {
-                true => self.doubt(found, index, run, &instance),
-                false => self.report(found),
+            let found = self.violation(run, key, judged, &instance);
+            is_evidence |= match (is_timed, is_doubtful) {
+                (true, _) => self.add_timed(found),
+                (false, true) => self.await_control_run(found, index, run, &instance),
+                (false, false) => self.add_violation(found),
             };
         }
-        if is_normal {
-            self.normal.learn(&run.ran);
-        }
-        is_evidence
+        (is_evidence, is_normal)
     }
 
-    /// Whether a violation of the same concern was found.
-    fn is_of_finding(&self, key: &Key) -> bool {
-        self.outcome.findings.iter().any(|found| found.key.concern() == key.concern())
+    /// Adds a violation that depends on timing. Says whether the trace is needed for it.
+    fn add_timed(&mut self, found: AtomicityViolation) -> bool {
+        let identity = found.key.identity();
+        let mut known = self.outcome.violations.iter().chain(&self.outcome.timed_violations);
+        let is_known = known.any(|own| own.key.identity() == identity);
+        if !is_known {
+            self.outcome.timed_violations.push(found);
+        }
+        !is_known
+    }
+
+    /// Whether a violation of the same block and variable was found.
+    fn is_of_violation(&self, key: &Key) -> bool {
+        self.outcome.violations.iter().any(|found| found.key.subject() == key.subject())
     }
 
     /// Whether a run may show something to report: a failure that is not known, a deadlock, an instance with harm.
     pub(super) fn is_notable(&self, run: &Run, made_for: Option<usize>) -> bool {
-        let is_known = |kind: &FailureKind| {
-            let signature = kind.signature();
-            self.outcome.failures.iter().any(|known| *known.signature() == signature)
-        };
-        let fails_anew =
-            FailureKind::all_of(&run.ran, &run.spec).iter().any(|kind| !is_known(kind));
-        if run.ran.exit == ExitKind::Deadlock || fails_anew || self.is_control_run(run) {
+        if self.deadlocks_anew(run) || self.fails_anew(run) || self.is_control_run(run) {
             return true;
+        }
+        if self.options.judged_by_results {
+            return false;
         }
         let accesses = Accesses::new(run, self.targets.keys());
         let effects = self.normal.compare(&run.ran);
@@ -107,9 +146,27 @@ impl Exploration<'_> {
                 accesses.find(key).is_some_and(|instance| {
                     let harm = self.harm(run, key, &instance, &effects);
                     may_be_violation(run, key, &instance, &harm)
+                        && judge(run, key, &instance, &harm).is_violation(key)
                 })
             },
         )
+    }
+
+    /// Whether a run fails in a way that is not known.
+    pub(super) fn fails_anew(&self, run: &Run) -> bool {
+        let is_known = |kind: &FailureKind| {
+            let signature = kind.signature();
+            self.outcome.failures.iter().any(|known| *known.signature() == signature)
+        };
+        !FailureKind::all_of(&run.ran, &run.spec).iter().all(is_known)
+    }
+
+    pub(super) fn deadlocks_anew(&self, run: &Run) -> bool {
+        if run.ran.exit != ExitKind::Deadlock {
+            return false;
+        }
+        let signature = DeadlockState::read(&run.trace).unwrap_or_default().signature(&run.tables);
+        self.outcome.deadlocks.iter().all(|known| known.signature != signature)
     }
 
     /// What may be held against an instance.
@@ -120,6 +177,7 @@ impl Exploration<'_> {
         instance: &Instance,
         effects: &'e [Effect],
     ) -> Harm<'e> {
+        let effects = if self.shows_anyway(key) { &[] } else { effects };
         let is_inferred = key.origin == Origin::Inferred;
         let composed = is_inferred.then(|| self.composed(run, instance)).flatten();
         Harm { effects, composed }
@@ -155,106 +213,110 @@ impl Exploration<'_> {
     fn adds_nothing(&mut self, key: &Key, effects: &[Effect]) -> bool {
         let most = Judged::most_weight(effects);
         let is_one = matches!(key.shape, Shape::One(_));
-        let mut findings = self.outcome.findings.iter_mut().filter(|_| is_one);
-        let known = findings.find(|found| found.key.concern() == key.concern());
+        let mut violations = self.outcome.violations.iter_mut().filter(|_| is_one);
+        let identity = key.identity();
+        let known = violations.find(|found| found.key.identity() == identity);
         let Some(found) = known.filter(|found| found.judged.weight() >= most) else { return false };
-        found.alike += 1;
+        found.evidence.alike += 1;
         true
     }
 
-    /// Two blocks that access two variables tear each other: one finding says it all.
+    /// Two blocks that access two variables tear each other: one violation says it all.
     fn is_other_side(&self, key: &Key, judged: &Judged, run: &Run) -> bool {
         let tears = judged.intruder.and_then(|label| run.tables.labels.get(label));
-        let swapped = |found: &Finding| {
+        let swapped = |found: &AtomicityViolation| {
             Some(found.key.block.as_str()) == tears && found.intruder().as_ref() == Some(&key.block)
         };
-        matches!(key.shape, Shape::Two { .. }) && self.outcome.findings.iter().any(swapped)
+        matches!(key.shape, Shape::Two { .. }) && self.outcome.violations.iter().any(swapped)
     }
 
     /// Judging costs as much as the trace is long. What did no harm often enough is left alone in runs that were
     /// made for something else, and so are two variables of a block that is known to be torn.
     fn is_worth_judging(&self, index: usize, made_for: Option<usize>) -> bool {
         let target = &self.targets[index];
-        let is_known = |found: &Finding| target.key.is_covered_by(&found.key);
+        let is_known = |found: &AtomicityViolation| target.key.is_covered_by(&found.key);
         let is_covered = matches!(target.key.shape, Shape::Two { .. })
-            && self.outcome.findings.iter().any(is_known);
+            && self.outcome.violations.iter().any(is_known);
         let is_stale = target.harmless >= OFTEN_HARMLESS && made_for != Some(index);
         !target.done && !is_covered && !is_stale
     }
 
-    /// A finding that has no number yet.
-    fn finding(&self, run: &Run, key: Key, judged: Judged, instance: &Instance) -> Finding {
-        Finding {
+    /// A violation that has no number yet.
+    fn violation(
+        &self,
+        run: &Run,
+        key: Key,
+        judged: Judged,
+        instance: &Instance,
+    ) -> AtomicityViolation {
+        AtomicityViolation {
             number: 0,
             key,
             judged,
-            run: run.number,
-            trace: run.trace.clone(),
-            tables: Arc::clone(&run.tables),
-            alike: 0,
-            after: self.budget.elapsed(),
-            preemptions: run.ran.preemptions,
-            recipes: steer::recipes(run, instance),
+            evidence: Evidence::new(run, self.budget.elapsed()),
+            reproducing_plans: steer::reproducing_plans(run, instance),
         }
     }
 
-    /// Adds a finding, or makes a known one of the same concern better. Says whether the trace is
+    /// Adds a violation, or replaces a known one with the same identity by a better proof. Says whether the trace is
     /// needed for it.
-    pub(super) fn report(&mut self, mut found: Finding) -> bool {
+    pub(super) fn add_violation(&mut self, mut found: AtomicityViolation) -> bool {
         if self.options.all_methods && found.key.origin == Origin::Declared {
             self.outcome.refuted.insert(found.key.block.clone());
         }
         found.number = self.outcome.next_number();
-        let findings = &mut self.outcome.findings;
-        let is_same = |known: &Finding| known.key.concern() == found.key.concern();
-        let Some(known) = findings.iter_mut().find(|known| is_same(known)) else {
-            (self.watch)(Progress::Found(&found));
-            findings.push(found);
+        let identity = found.key.identity();
+        let is_same = |known: &AtomicityViolation| known.key.identity() == identity;
+        let known = self.outcome.violations.iter().position(is_same);
+        let is_better =
+            |at: usize| self.outcome.violations[at].judged.weight() < found.judged.weight();
+        if known.is_none_or(is_better) {
+            found.evidence.replay = self.try_replay(&found.evidence.trace, RecordedEnd::ByItself);
+        }
+        // It does not depend on timing after all.
+        self.outcome.timed_violations.retain(|timed| timed.key.identity() != identity);
+        let Some(known) = known else {
+            (self.watch)(Progress::Violation(&found));
+            self.outcome.violations.push(found);
             return true;
         };
-        known.alike += 1;
+        let known = &mut self.outcome.violations[known];
+        known.evidence.alike += 1;
         if known.judged.weight() >= found.judged.weight() {
             return false;
         }
-        (found.number, found.alike) = (known.number, known.alike);
-        // Told again only if it is now proved and was not; the report has the better one anyway.
+        (found.number, found.evidence.alike) = (known.number, known.evidence.alike);
+        // Statement again only if it is now proved and was not; the report has the better one anyway.
         if !known.judged.is_proved() {
-            (self.watch)(Progress::Found(&found));
+            (self.watch)(Progress::Violation(&found));
         }
         *known = found;
         true
     }
 
-    /// A deadlock is no torn block, but nobody who sees one wants it kept from him. Says whether the trace is
-    /// to be kept: one shows what is wrong, however often it happens.
+    /// Deadlocks are findings, too. Says whether the trace is to be kept: one shows what is wrong, however often it
+    /// happens.
     pub(super) fn note_deadlock(&mut self, run: &Run) -> bool {
         if run.ran.exit != ExitKind::Deadlock {
             return false;
         }
-        self.outcome.deadlocks += 1;
+        self.outcome.deadlocked_runs += 1;
         let stuck = DeadlockState::read(&run.trace).unwrap_or_default();
         let signature = stuck.signature(&run.tables);
-        let all = &mut self.outcome.deadlocked;
+        let all = &mut self.outcome.deadlocks;
         if let Some(known) = all.iter_mut().find(|known| known.signature == signature) {
-            known.alike += 1;
+            known.evidence.alike += 1;
             return false;
         }
         if all.len() >= MAX_DEADLOCKS {
             return false;
         }
-        let found = Deadlock {
-            number: self.outcome.next_number(),
-            run: run.number,
-            trace: run.trace.clone(),
-            tables: Arc::clone(&run.tables),
-            stuck,
-            signature,
-            alike: 0,
-            after: self.budget.elapsed(),
-            preemptions: run.ran.preemptions,
-        };
-        (self.watch)(Progress::Deadlocked(&found));
-        self.outcome.deadlocked.push(found);
+        let replay = self.try_replay(&run.trace, RecordedEnd::ByItself);
+        let evidence = Evidence { replay, ..Evidence::new(run, self.budget.elapsed()) };
+        let number = self.outcome.next_number();
+        let found = Deadlock { number, evidence, stuck, signature };
+        (self.watch)(Progress::Deadlock(&found));
+        self.outcome.deadlocks.push(found);
         true
     }
 }

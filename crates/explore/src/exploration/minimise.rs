@@ -1,4 +1,4 @@
-//! Looks for a simpler schedule of what was found: fewer switches that nothing but the scheduler wanted.
+//! Looks for a simpler schedule of each violation: fewer switches that nothing but the scheduler wanted.
 //!
 //! **Paper:** Zeller, Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, IEEE Transactions on
 //! Software Engineering 28(2), 2002: delta debugging.
@@ -6,15 +6,16 @@
 //! **What we changed, and why.**
 //! * What is left out are steps of a plan, not parts of an input: between the steps every thread runs until it
 //!   blocks, so fewer steps are fewer switches.
-//! * The accesses of the finding alone are tried first. Nearly always they are enough, and one run is all it
+//! * The accesses of the violation alone are tried first. Nearly always they are enough, and one run is all it
 //!   takes.
 //!
-//! **Promise:** a schedule is taken only if its run shows the same finding with at least the same proof, and with fewer
-//! preemptions. The budget ends the search; what it has then is not always the simplest.
+//! **Promise:** a schedule is taken only if its run shows the same violation with at least the same proof, and with
+//! fewer preemptions. The budget ends the search; what it has then is not always the simplest.
 
 use untorn_schedule::{Plan, RunSpec};
 
-use super::{Exploration, ExploreError, Finding, Progress};
+use super::{AtomicityViolation, Exploration, ExploreError, Progress};
+use crate::effects::Effect;
 use crate::instance::Accesses;
 use crate::judge::{Judged, judge};
 use crate::run::Run;
@@ -25,18 +26,19 @@ const FEWEST: u64 = 3;
 
 impl Exploration<'_> {
     pub(super) fn could_be_simpler(&self) -> bool {
-        let is_simple = !self.outcome.findings.iter().any(is_complicated);
+        let is_simple = !self.outcome.violations.iter().any(is_complicated);
         self.options.minimise > 0 && !(is_simple && self.outcome.failures.is_empty())
     }
 
-    /// Replaces the runs of findings by simpler ones.
+    /// Replaces the runs of violations by simpler ones.
     pub(super) fn minimise(&mut self) -> Result<(), ExploreError> {
-        for index in 0..self.outcome.findings.len() {
+        for index in 0..self.outcome.violations.len() {
             let mut budget = self.options.minimise;
-            let recipes = self.outcome.findings[index].recipes.clone();
-            for recipe in recipes {
-                if self.shows(index, &recipe, &mut budget)? {
-                    self.reduce(recipe, |own, plan| own.shows(index, plan, &mut budget))?;
+            let plans = self.outcome.violations[index].reproducing_plans.clone();
+            for plan in plans {
+                let plan = Plan { keeps_time: true, ..plan };
+                if self.shows(index, &plan, &mut budget)? {
+                    self.reduce(plan, |own, plan| own.shows(index, plan, &mut budget))?;
                 }
             }
         }
@@ -70,18 +72,20 @@ impl Exploration<'_> {
         Ok(plan)
     }
 
-    /// Makes one run; says whether it shows the finding, and with no more preemptions. One with fewer is taken.
+    /// Makes one run; says whether it shows the violation, and with no more preemptions. One with fewer is taken.
     fn shows(&mut self, index: usize, plan: &Plan, budget: &mut u32) -> Result<bool, ExploreError> {
-        let found = &self.outcome.findings[index];
+        let found = &self.outcome.violations[index];
         if *budget == 0 || self.budget.is_exhausted() || !is_complicated(found) {
             return Ok(false);
         }
         *budget -= 1;
         let number = self.outcome.runs + 1;
-        (self.watch)(Progress::Simplifying { number, finding: found });
-        let Some(run) = self.run_plan(plan)? else { return Ok(false) };
-        let before = self.outcome.findings[index].preemptions;
-        let judged = self.judged_again(index, &run).filter(|_| run.ran.preemptions <= before);
+        (self.watch)(Progress::Simplifying { number, violation: found });
+        let is_wanted = |own: &Self, run: &Run| own.judged_again(index, run).is_some();
+        let Some(run) = self.run_plan(plan, is_wanted)? else { return Ok(false) };
+        let before = self.outcome.violations[index].evidence.preemptions;
+        let counts = !run.ran.warm && run.ran.preemptions <= before;
+        let judged = self.judged_again(index, &run).filter(|_| counts);
         let is_shown = judged.is_some();
         match judged {
             Some(judged) if run.ran.preemptions < before => self.replace(index, run, judged),
@@ -91,44 +95,80 @@ impl Exploration<'_> {
     }
 
     /// Follows a plan for its own sake. A run that cannot be made shows nothing; that the program can be run is known.
-    pub(super) fn run_plan(&mut self, plan: &Plan) -> Result<Option<Run>, ExploreError> {
-        let number = self.outcome.runs + 1;
+    /// What is wanted of a run becomes evidence, so it must be in a run that was made in a process of its own; a run
+    /// that lacks it may have been made in a used one.
+    pub(super) fn run_plan(
+        &mut self,
+        plan: &Plan,
+        is_wanted: impl Fn(&Self, &Run) -> bool,
+    ) -> Result<Option<Run>, ExploreError> {
+        let Some(run) = self.follow(plan, false)? else { return Ok(None) };
+        let shows_something =
+            || is_wanted(self, &run) || self.fails_anew(&run) || self.deadlocks_anew(&run);
+        if !run.ran.warm || !shows_something() {
+            return Ok(Some(run));
+        }
+        self.forget_unneeded(&run.trace);
+        self.follow(plan, true)
+    }
+
+    /// Makes one run by a plan. What it shows besides counts if the process was a fresh one.
+    pub(super) fn follow(
+        &mut self,
+        plan: &Plan,
+        is_fresh: bool,
+    ) -> Result<Option<Run>, ExploreError> {
+        let number = self.runs.next_number();
         let spec = match plan.steps.is_empty() {
             true => RunSpec::default(),
             false => RunSpec::plan(plan.clone()),
         };
         let trace = self.runs.trace_of(number);
-        // What it shows becomes evidence: it must happen in a process of its own.
-        let Ok(ran) = self.front_end.run_fresh(&spec, &trace) else { return Ok(None) };
-        self.outcome.runs = number;
-        let run = self.load(spec, ran, &trace)?;
+        self.limit_run(false);
+        let ran = match is_fresh {
+            true => self.front_end.run_fresh(&spec, &trace),
+            false => self.front_end.run(&spec, &trace),
+        };
+        let ran = match ran {
+            Ok(ran) => ran,
+            Err(error) => {
+                self.note_cut_off(&error);
+                return Ok(None);
+            }
+        };
+        self.outcome.runs += 1;
+        let run = self.load(number, spec, ran, &trace)?;
         self.outcome.events += run.history.len() as u64;
-        // Whatever a run was made for, what it shows counts.
-        self.note_deadlock(&run);
-        self.note_failures(&run);
+        if !run.ran.warm {
+            // Whatever a run was made for, what it shows counts.
+            self.note_deadlock(&run);
+            self.note_failures(&run);
+        }
         Ok(Some(run))
     }
 
-    /// The judgement of the same finding in another run, if that proves as much.
+    /// The judgement of the same violation in another run, if that proves as much.
     fn judged_again(&self, index: usize, run: &Run) -> Option<Judged> {
-        let found = &self.outcome.findings[index];
+        let found = &self.outcome.violations[index];
         let instance = Accesses::new(run, std::iter::once(&found.key)).find(&found.key)?;
-        let effects = self.normal.compare(&run.ran);
+        // What is due to the violation in one run is due to it in another.
+        let is_shown = |effect: &&Effect| self.normal.shows(effect, &run.ran);
+        let effects: Vec<Effect> = found.judged.effects.iter().filter(is_shown).cloned().collect();
         let harm = self.harm(run, &found.key, &instance, &effects);
         let judged = judge(run, &found.key, &instance, &harm);
+        let judged = Judged { undone: found.judged.undone, ..judged };
         let proves = judged.is_violation(&found.key) && judged.weight() >= found.judged.weight();
         proves.then_some(judged)
     }
 
     fn replace(&mut self, index: usize, run: Run, judged: Judged) {
-        let found = &mut self.outcome.findings[index];
-        let old = std::mem::replace(&mut found.trace, run.trace);
-        (found.judged, found.run, found.tables) = (judged, run.number, run.tables);
-        found.preemptions = run.ran.preemptions;
+        let found = &mut self.outcome.violations[index];
+        found.judged = judged;
+        let old = found.evidence.replace(run);
         self.forget_unneeded(&old);
     }
 }
 
-fn is_complicated(found: &Finding) -> bool {
-    found.preemptions.is_some_and(|preemptions| preemptions > FEWEST)
+fn is_complicated(found: &AtomicityViolation) -> bool {
+    found.evidence.preemptions.is_some_and(|preemptions| preemptions > FEWEST)
 }

@@ -1,4 +1,4 @@
-//! How far a chase goes, and what it is about.
+//! How far an exploration goes, and what it looks for.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,13 +35,16 @@ pub struct Options {
     pub all_methods: bool,
     /// Calls that look meant to be one step.
     pub compositions: Arc<Compositions>,
-    /// Nothing else is chased.
+    /// Nothing else is looked for.
     pub only: Option<Only>,
     pub shard: Shard,
     /// Runs that may be made at once.
     pub jobs: usize,
     /// Runs for one finding that look for a schedule with fewer switches.
     pub minimise: u32,
+    /// Torn blocks direct runs and are no findings: whoever runs the program judges its results. It ends with the first
+    /// run that fails or gets stuck.
+    pub judged_by_results: bool,
 }
 
 impl Default for Options {
@@ -67,6 +70,7 @@ impl Default for Options {
             shard: Shard::default(),
             jobs: 1,
             minimise: 12,
+            judged_by_results: false,
         }
     }
 }
@@ -74,7 +78,7 @@ impl Default for Options {
 /// One violation: what is torn, and of what.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Only {
-    /// The method that the block is, or is in.
+    /// The method that the block is, or is in; empty if any will do.
     pub method: String,
     /// The variable, or both; empty if any will do.
     pub field: String,
@@ -82,16 +86,27 @@ pub struct Only {
 
 impl Only {
     /// Whether a target is about the same. A block that was inferred may have been declared since: then any
-    /// variable counts.
+    /// variable counts, if it is the same method.
     pub(crate) fn is(&self, key: &Key) -> bool {
-        let is_field = self.field.is_empty() || key.field == self.field || key.facts.is_library;
-        self.is_method(&key.method) && (is_field || key.origin == Origin::Declared)
+        let is_field = self.field.is_empty() || key.field == self.field;
+        match self.method.is_empty() {
+            true => is_field,
+            false => {
+                let is_any = key.facts.is_library || key.origin == Origin::Declared;
+                self.is_method(&key.method) && (is_field || is_any)
+            }
+        }
     }
 
     /// A method with a synchronized statement in it and the same method synchronized as a whole are
     /// the same to who mended it.
     pub(crate) fn is_method(&self, method: &str) -> bool {
         self.method == method
+    }
+
+    /// Whether it is about this variable, among others.
+    pub(crate) fn is_variable(&self, member: &str) -> bool {
+        self.field.split(" and ").any(|field| field == member)
     }
 }
 
@@ -109,9 +124,9 @@ impl Default for Shard {
 }
 
 impl Shard {
-    /// Whether a target is chased here. All that may be one finding are chased at the same place.
+    /// Whether a target is tried here. All that may be one finding are tried at the same place.
     pub(crate) fn has(self, key: &Key) -> bool {
-        let (origin, block, field) = key.concern();
+        let (origin, block, field) = key.subject();
         let origin = if origin == Origin::Declared { "declared" } else { "inferred" };
         // FNV-1a: the same on every machine and in every version.
         let bytes = [origin, block, field].into_iter().flat_map(|text| text.bytes().chain([0]));

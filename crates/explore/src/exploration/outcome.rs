@@ -1,13 +1,12 @@
-//! What comes of a chase.
+//! What comes of an exploration.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use untorn_schedule::Plan;
 
-use super::Failure;
+use super::subject::Subject;
+use super::{Evidence, Failure};
 use crate::compositions::CompositionId;
 use crate::conflict_order::Saturation;
 use crate::deadlock::DeadlockState;
@@ -29,14 +28,16 @@ pub enum Progress<'a> {
         run: &'a Run,
         new: usize,
     },
-    Found(&'a Finding),
+    /// A violation happened, or is proved that was not.
+    Violation(&'a AtomicityViolation),
     /// A run failed in a way that no run before did.
-    Failed(&'a Failure),
-    Deadlocked(&'a Deadlock),
-    /// A run is about to begin that may show a finding in a simpler way.
+    Failure(&'a Failure),
+    /// A run got stuck in a way that no run before did.
+    Deadlock(&'a Deadlock),
+    /// A run is about to begin that may show a violation in a simpler way.
     Simplifying {
         number: u32,
-        finding: &'a Finding,
+        violation: &'a AtomicityViolation,
     },
     /// A run is about to begin that shows whether a failure needs all that it seems to need.
     SimplifyingFailure {
@@ -45,50 +46,35 @@ pub enum Progress<'a> {
     },
 }
 
-/// A violation that happened.
+/// An atomic block that was interrupted in a run, so that no serial order of the blocks explains what happened.
 #[derive(Debug)]
-pub struct Finding {
-    /// Counted from 1 in the order of discovery, together with deadlocks.
+pub struct AtomicityViolation {
+    /// Counted from 1 in the order of discovery, together with deadlocks; failures come after them.
     pub number: u32,
     pub key: Key,
     pub judged: Judged,
-    /// The run that shows it.
-    pub run: u32,
-    pub trace: PathBuf,
-    pub tables: Arc<untorn_trace::Tables>,
-    /// Other candidates of the same block and field that happened, too.
-    pub alike: u32,
-    /// How long it took to find.
-    pub after: Duration,
-    /// How often a thread that could go on was stopped in that run, if the front end tells.
-    pub preemptions: Option<u64>,
-    /// Ways to make it happen again, the simplest first.
-    pub(crate) recipes: Vec<Plan>,
+    pub evidence: Evidence,
+    /// Plans that may make it happen again, the simplest first.
+    pub(crate) reproducing_plans: Vec<Plan>,
 }
 
-impl Finding {
+impl AtomicityViolation {
     /// The name of the block that tears the other one, if it is one.
     pub(crate) fn intruder(&self) -> Option<String> {
         let block = self.judged.intruder?;
-        self.tables.labels.get(block).map(str::to_owned)
+        self.evidence.tables.labels.get(block).map(str::to_owned)
     }
 }
 
 /// A way in which runs got stuck.
 #[derive(Debug)]
 pub struct Deadlock {
-    /// Counted together with findings.
+    /// Counted together with violations.
     pub number: u32,
-    /// The first run that shows it.
-    pub run: u32,
-    pub trace: PathBuf,
-    pub tables: Arc<untorn_trace::Tables>,
+    /// Of the first run that got stuck in this way.
+    pub evidence: Evidence,
     pub stuck: DeadlockState,
     pub(crate) signature: Vec<String>,
-    /// Later runs that got stuck in the same way.
-    pub alike: u32,
-    pub after: Duration,
-    pub preemptions: Option<u64>,
 }
 
 /// What of the runs nobody looked at for candidates, because time was over or it was too much.
@@ -104,6 +90,14 @@ pub struct Unsearched {
     pub combinations: u64,
 }
 
+impl Unsearched {
+    /// Whether no more variables and accesses were too late than before. Combinations are left out on purpose, and do not
+    /// count.
+    pub(super) fn is_late_as(&self, before: &Self) -> bool {
+        (self.variables, self.accesses) == (before.variables, before.accesses)
+    }
+}
+
 impl std::ops::AddAssign for Unsearched {
     fn add_assign(&mut self, other: Self) {
         self.runs += other.runs;
@@ -113,14 +107,17 @@ impl std::ops::AddAssign for Unsearched {
     }
 }
 
-/// All that came of a chase.
+/// All that came of an exploration.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    pub findings: Vec<Finding>,
+    pub violations: Vec<AtomicityViolation>,
+    /// Those that happened only when a time limit passed because a thread was held, and failures of that kind.
+    pub timed_violations: Vec<AtomicityViolation>,
+    pub timed_failures: Vec<Failure>,
     /// Candidates that were not reached, and why; harmless ones are counted apart.
     pub unreached: Vec<(Key, Unreached)>,
     pub harmless: u64,
-    /// Candidates whose block is the body of a thread or a task: not chased.
+    /// Candidates whose block is the body of a thread or a task: not tried.
     pub bodies: u64,
     /// Candidates in all, and those proved infeasible.
     pub candidates: u64,
@@ -133,26 +130,38 @@ pub struct Outcome {
     /// Most threads seen in a run.
     pub threads: usize,
     /// Runs that ended in a deadlock, and the different ways in which they did.
-    pub deadlocks: u32,
-    pub deadlocked: Vec<Deadlock>,
-    /// The different ways in which runs failed. A failure that a finding explains is told with the finding.
+    pub deadlocked_runs: u32,
+    pub deadlocks: Vec<Deadlock>,
+    /// The different ways in which runs failed. A failure that a violation explains is an effect of the violation.
     pub failures: Vec<Failure>,
     /// Runs with a failure of a kind that was not kept, because there were too many kinds.
     pub more_failures: u32,
     /// Runs that ended well: with exit code 0 and without an uncaught exception.
     pub good_runs: u32,
+    /// Runs that failed by themselves.
+    pub failed_runs: u32,
+    /// Runs of which every event was looked at.
+    pub whole_runs: u32,
+    /// Runs that were searched for candidates to the end of what was looked at.
+    pub searched_runs: u32,
     /// Runs that did not end by themselves.
     pub timed_out: u32,
+    /// Runs that were ended because time was over. Nobody looked at them.
+    pub cut_off: u32,
     /// What the front end could not see, in words.
     pub unseen: BTreeSet<String>,
-    /// Whether the block that alone was to be chased occurred at all.
-    pub is_seen: bool,
+    /// The most accesses of a run that have no event because their variable is not known.
+    pub unresolved: u64,
+    /// What the runs show of the method that alone was looked for.
+    pub subject: Subject,
     /// Methods that were refuted while every one was said to be atomic.
     pub refuted: BTreeSet<String>,
     /// Compositions whose calls were both made in one go of their method.
     pub compositions_made: BTreeSet<CompositionId>,
     /// Runs that showed something in a process that had made runs before, and did not show it in a fresh one.
     pub unrepeated: u32,
+    /// Runs in a used process that showed something, and did so again in a fresh one.
+    pub repeated: u32,
     /// Different orders of conflicting operations that runs had.
     pub conflict_orders: u64,
     /// Why it ended before the budget was used.
@@ -165,12 +174,12 @@ pub struct Outcome {
 impl Outcome {
     /// The number of what is found next.
     pub(crate) fn next_number(&self) -> u32 {
-        (self.findings.len() + self.deadlocked.len()) as u32 + 1
+        (self.violations.len() + self.deadlocks.len()) as u32 + 1
     }
 
-    /// All that was found so far, of whatever kind.
+    /// The findings so far: violations, deadlocks and failures.
     pub(crate) fn finding_count(&self) -> usize {
-        self.findings.len() + self.deadlocked.len() + self.failures.len()
+        self.violations.len() + self.deadlocks.len() + self.failures.len()
     }
 }
 

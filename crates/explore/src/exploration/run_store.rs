@@ -18,11 +18,20 @@ pub(super) struct RunStore {
     kept: Vec<Option<Run>>,
     /// So many of the first runs are never dropped.
     pinned: usize,
+    /// The highest number of a run. While a run is looked at, others that were made beside it have theirs already.
+    last: u32,
 }
 
 impl RunStore {
     pub(super) fn new(folder: &Path, pinned: usize) -> Self {
-        Self { folder: folder.to_owned(), kept: Vec::new(), pinned: pinned.min(MAX_KEPT - 1) }
+        let pinned = pinned.min(MAX_KEPT - 1);
+        Self { folder: folder.to_owned(), kept: Vec::new(), pinned, last: 0 }
+    }
+
+    /// The number of a new run.
+    pub(super) fn next_number(&mut self) -> u32 {
+        self.last += 1;
+        self.last
     }
 
     pub(super) fn trace_of(&self, number: u32) -> PathBuf {

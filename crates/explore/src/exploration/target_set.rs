@@ -3,13 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Index, IndexMut};
 
-use untorn_predict::Origin;
-
 use super::run_store::RunIndex;
-use crate::target::{Key, Target};
-
-/// What makes candidates one finding, see [`Key::concern`].
-pub(super) type Concern = (Origin, String, String);
+use crate::target::{Identity, Key, Target};
 
 #[derive(Debug, Default)]
 pub(super) struct TargetSet {
@@ -53,9 +48,8 @@ impl TargetSet {
         self.all.iter().filter(|target| !target.done).count()
     }
 
-    pub(super) fn concern(&self, index: usize) -> Concern {
-        let (origin, block, field) = self.all[index].key.concern();
-        (origin, block.to_owned(), field.to_owned())
+    pub(super) fn identity(&self, index: usize) -> Identity {
+        self.all[index].key.identity()
     }
 
     /// All of them, those made by calls that look meant to be one step first.
@@ -65,10 +59,10 @@ impl TargetSet {
         all
     }
 
-    /// Forgets leads into a run that is not in memory any more.
-    pub(super) fn drop_leads_into(&mut self, run: RunIndex) {
+    /// Forgets predictions about a run that is not in memory any more.
+    pub(super) fn drop_predictions_of(&mut self, run: RunIndex) {
         for target in &mut self.all {
-            target.leads.retain(|lead| lead.run != run);
+            target.predictions.retain(|prediction| prediction.run != run);
         }
     }
 }

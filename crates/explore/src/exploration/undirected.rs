@@ -59,6 +59,7 @@ impl Default for Undirected {
             PolicyKind::PCT,
             PolicyKind::AtomFuzzer,
             PolicyKind::Adversarial,
+            PolicyKind::Surw,
         ];
         let arms = policies.map(|policy| Record { policy, runs: 0, sum: 0.0 });
         Self { arms: arms.into(), made: 0, last_at: 0 }
@@ -89,11 +90,13 @@ impl Undirected {
     }
 }
 
-/// What the two policies that hold threads need to know, judging by the runs in memory.
+/// What the policies that hold threads need to know, judging by the runs in memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HoldMarks {
     pub(super) atomfuzzer: Marks,
     pub(super) adversarial: Marks,
+    /// Each run takes one of them.
+    pub(super) surw: Vec<Marks>,
 }
 
 impl HoldMarks {
@@ -101,6 +104,7 @@ impl HoldMarks {
         match policy {
             PolicyKind::AtomFuzzer => !self.atomfuzzer.marks.is_empty(),
             PolicyKind::Adversarial => !self.adversarial.marks.is_empty(),
+            PolicyKind::Surw => !self.surw.is_empty(),
             _ => true,
         }
     }
@@ -110,6 +114,10 @@ impl HoldMarks {
         match policy {
             PolicyKind::AtomFuzzer => RunSpec::marked(policy, seed, self.atomfuzzer.clone()),
             PolicyKind::Adversarial => RunSpec::marked(policy, seed, self.adversarial.clone()),
+            PolicyKind::Surw if !self.surw.is_empty() => {
+                let one = (seed % self.surw.len() as u64) as usize;
+                RunSpec::marked(policy, seed, self.surw[one].clone())
+            }
             PolicyKind::Pct { depth, length: default } => {
                 let length = length.unwrap_or(default).max(1);
                 RunSpec::policy(PolicyKind::Pct { depth, length }, seed)
@@ -121,6 +129,8 @@ impl HoldMarks {
 
 #[cfg(test)]
 mod tests {
+    use untorn_schedule::AnnouncedEvents;
+
     use super::*;
 
     /// How often each policy is chosen if only this one shows anything new.
@@ -153,7 +163,7 @@ mod tests {
         let mut undirected = Undirected::default();
         for _ in 0..50 {
             let (_, policy) = undirected.choose(|policy| marks.is_usable(policy));
-            assert!(!matches!(policy, PolicyKind::AtomFuzzer | PolicyKind::Adversarial));
+            assert_ne!(policy.announced_events(), AnnouncedEvents::Marks, "{policy}");
         }
     }
 }

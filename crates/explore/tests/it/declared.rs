@@ -134,10 +134,10 @@ fn the_same_block_in_many_threads_is_one_finding() {
 }
 
 /// *If it is not in there, add it*, by two threads that run the same code: in good runs only one of them adds.
-fn add_once(open: &str, close: &str) -> String {
+fn add_once(open: &str, act: &str, close: &str) -> String {
     format!(
         "x = 0\nthread main\nfork W\nfork W\n\
-         thread W\n{open}\nread x r\nif r != 0 goto there\nwrite x 1\n.there\n{close}\n"
+         thread W\n{open}\nread x r\nif r != 0 goto there\n{act}\n.there\n{close}\n"
     )
 }
 
@@ -147,8 +147,34 @@ fn declaring_a_check_then_act_loses_nothing() {
         // One good run, and then directed ones only.
         let initial = options().initial[..1].to_vec();
         let options = Options { explore: Some(0), initial, ..options() };
-        !explore_with(text, options).findings.is_empty()
+        !explore_with(text, options).violations.is_empty()
     };
-    assert!(finds(&add_once("call Set.add", "return Set.add")), "inferred");
-    assert!(finds(&add_once("atomic Set.add", "end Set.add")), "declared");
+    assert!(finds(&add_once("call Set.add", "write x 1", "return Set.add")), "inferred");
+    assert!(finds(&add_once("atomic Set.add", "write x 1", "end Set.add")), "declared");
+    // An atomic update, whose read comes between the check and the act.
+    assert!(finds(&add_once("atomic Set.add", "inc x", "end Set.add")), "declared update");
+}
+
+/// Every method is taken to be atomic, but for the body of a thread: what its calls do together is looked at all the same.
+#[test]
+fn declaring_every_method_loses_nothing_between_them() {
+    let body = "atomic Worker.run\natomic C.look\nread x r\nend C.look\natomic C.pay\nadd r -1\n\
+                write x r\nend C.pay\nend Worker.run\n";
+    let text = format!("x = 5\nentry Worker.run\nthread main\nfork W\nfork W\nthread W\n{body}");
+    let outcome = explore_with(&text, Options { all_methods: true, ..options() });
+    assert_eq!(crate::harness::all(&outcome), ["inferred Worker.run x RWW"]);
+}
+
+/// A method that is refuted because of one variable is still looked at for others.
+#[test]
+fn a_refuted_method_goes_on_being_chased() {
+    let body =
+        "atomic C.move\nread x r\nadd r 1\nwrite x r\nread y r\nadd r 1\nwrite y r\nend C.move\n";
+    let text = format!("x = 0\ny = 0\nthread main\nfork W\nfork W\nthread W\n{body}");
+    let outcome = explore_with(&text, Options { all_methods: true, ..options() });
+    let all = crate::harness::all(&outcome);
+    for variable in ["x", "y"] {
+        let is_about = |one: &String| one.contains(&format!("C.move {variable} RWW"));
+        assert!(all.iter().any(is_about), "no {variable}: {all:?}");
+    }
 }

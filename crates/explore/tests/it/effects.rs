@@ -13,8 +13,8 @@ fn counted(end: &str) -> String {
 
 fn effects(text: &str) -> Vec<String> {
     let outcome = explore(text);
-    assert_eq!(outcome.findings.len(), 1);
-    outcome.findings[0].judged.effects.iter().map(ToString::to_string).collect()
+    assert_eq!(outcome.violations.len(), 1);
+    outcome.violations[0].judged.effects.iter().map(ToString::to_string).collect()
 }
 
 #[test]
@@ -51,20 +51,20 @@ fn the_order_of_lines_is_no_effect() {
 #[test]
 fn a_lost_update_is_proved_by_values() {
     let outcome = explore(&counted(""));
-    assert!(matches!(outcome.findings[0].judged.values, Values::NotAtomic { .. }));
+    assert!(matches!(outcome.violations[0].judged.values, Values::NotAtomic { .. }));
 }
 
 #[test]
 fn a_proof_and_an_effect_go_together() {
     let outcome = explore(&counted("read x r\nprint total $r"));
-    let judged = &outcome.findings[0].judged;
+    let judged = &outcome.violations[0].judged;
     assert!(judged.is_harmful && matches!(judged.values, Values::NotAtomic { .. }));
 }
 
 #[test]
 fn the_end_of_the_run_is_kept() {
     let outcome = explore(&counted(""));
-    assert_eq!(outcome.findings[0].judged.ended, ExitKind::Exit(0));
+    assert_eq!(outcome.violations[0].judged.ended, ExitKind::Exit(0));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn values_that_some_serial_order_gives_prove_nothing() {
     let a = "atomic A.block\nread x r\nwrite x 5\nend A.block";
     let outcome = explore(&two("x = 5", a, "write x 5"));
     let proved = outcome
-        .findings
+        .violations
         .iter()
         .any(|finding| matches!(finding.judged.values, Values::NotAtomic { .. }));
     assert!(!proved);
@@ -83,7 +83,8 @@ fn values_that_some_serial_order_gives_prove_nothing() {
 fn a_program_that_always_fails_teaches_nothing() {
     let end = "fail always";
     let outcome = explore(&counted(end));
-    let effects: Vec<_> = outcome.findings.iter().flat_map(|found| &found.judged.effects).collect();
+    let effects: Vec<_> =
+        outcome.violations.iter().flat_map(|found| &found.judged.effects).collect();
     assert!(effects.is_empty(), "{effects:?}");
 }
 
@@ -94,7 +95,7 @@ fn the_findings_are_numbered_from_one() {
     };
     let body = lines("C.one", "x") + &lines("C.two", "y") + &lines("C.three", "z");
     let outcome = explore(&two("x = 0\ny = 0\nz = 0", &body, &body));
-    let numbers: Vec<u32> = outcome.findings.iter().map(|found| found.number).collect();
+    let numbers: Vec<u32> = outcome.violations.iter().map(|found| found.number).collect();
     assert_eq!(numbers, [1, 2, 3]);
 }
 
@@ -103,7 +104,7 @@ fn the_block_that_comes_between_is_named() {
     let add = "call Counter.add\nread x r\nadd r 1\nwrite x r\nreturn Counter.add";
     let set = "call Counter.reset\nwrite x 0\nreturn Counter.reset";
     let outcome = explore(&two_then("x = 5", add, set, "read x r\nprint total $r"));
-    let found = &outcome.findings[0];
-    let intruder = found.judged.intruder.and_then(|label| found.tables.labels.get(label));
+    let found = &outcome.violations[0];
+    let intruder = found.judged.intruder.and_then(|label| found.evidence.tables.labels.get(label));
     assert_eq!(intruder, Some("Counter.reset"));
 }

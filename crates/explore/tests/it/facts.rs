@@ -52,12 +52,11 @@ fn the_fields_of_a_library_are_one_concern() {
 
 #[test]
 fn the_body_of_a_thread_is_not_meant_to_be_atomic() {
-    let text = |head: &str| {
-        two(&format!("x = 0\n{head}"), &update("Worker.run", "x"), &update("Worker.run", "x"))
-    };
+    let body = "call Worker.run\nread x r\nwrite x 7\nreturn Worker.run";
+    let text = |head: &str| two(&format!("x = 0\n{head}"), body, body);
     assert_eq!(found(&text("")).len(), 1);
     let outcome = explore(&text("entry Worker.run"));
-    assert_eq!(outcome.findings.len(), 0);
+    assert_eq!(outcome.violations.len(), 0);
     assert!(outcome.bodies > 0);
 }
 
@@ -91,11 +90,11 @@ fn verifying_asks_for_the_method_and_not_for_the_name_of_the_block() {
     let with =
         |only| explore_with(&text, untorn_explore::Options { only: Some(only), ..options() });
     let same = with(only("A.m", "x"));
-    assert_eq!((all(&same).len(), same.is_seen), (1, true));
+    assert_eq!((all(&same).len(), same.subject.activations > 0), (1, true));
     let other = with(only("A.other", "x"));
-    assert_eq!((all(&other).len(), other.is_seen), (0, false));
+    assert_eq!((all(&other).len(), other.subject.activations > 0), (0, false));
     let field = with(only("A.m", "y"));
-    assert_eq!((all(&field).len(), field.is_seen), (0, true));
+    assert_eq!((all(&field).len(), field.subject.activations > 0), (0, true));
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn too_late() -> String {
 fn a_failure_without_a_torn_block_is_a_finding() {
     let outcome = explore(&too_late());
     assert_eq!(kinds(&outcome), ["Failed: not ready"]);
-    assert!(outcome.findings.is_empty());
+    assert!(outcome.violations.is_empty());
     assert!(
         matches!(outcome.failures[0].dependence, Dependence::Schedule { good_runs } if good_runs > 0)
     );
@@ -52,9 +52,9 @@ fn a_failure_that_a_violation_explains_is_reported_once() {
     let add = "call Counter.add\nread x r\nadd r 1\nwrite x r\nreturn Counter.add";
     let end = "read x r\nif r == 2 goto fine\nfail lost an update\n.fine";
     let outcome = explore(&two_then("x = 0", add, add, end));
-    assert_eq!(outcome.findings.len(), 1);
+    assert_eq!(outcome.violations.len(), 1);
     assert_eq!(kinds(&outcome), [] as [&str; 0]);
-    let effects = &outcome.findings[0].judged.effects;
+    let effects = &outcome.violations[0].judged.effects;
     assert!(effects.iter().any(|effect| effect.to_string().contains("lost an update")));
 }
 
@@ -65,7 +65,7 @@ fn two_failures_of_which_one_is_explained() {
     let b = format!("{add}read ready r\nif r == 1 goto fine\nfail not ready\n.fine");
     let end = "read x r\nif r == 2 goto fine\nfail lost an update\n.fine";
     let outcome = explore(&two_then("x = 0\nready = 0", &a, &b, end));
-    assert_eq!(outcome.findings.len(), 1);
+    assert_eq!(outcome.violations.len(), 1);
     assert!(kinds(&outcome).contains(&"Failed: not ready".to_owned()), "{:?}", kinds(&outcome));
 }
 
@@ -124,8 +124,8 @@ fn a_failure_is_reported_when_it_happens() {
     let mut front_end = program(&too_late());
     let mut failed = Vec::new();
     let mut watch = |progress: Progress<'_>| {
-        if let Progress::Failed(failure) = progress {
-            failed.push(failure.run);
+        if let Progress::Failure(failure) = progress {
+            failed.push(failure.evidence.run);
         }
     };
     let outcome = Exploration::new(&mut front_end, options(), &folder.0, &stop, &mut watch).run();
@@ -139,7 +139,7 @@ fn the_trace_of_a_failure_is_kept_and_shows_it() {
     let mut front_end = program(&too_late());
     let outcome = crate::harness::explore_in(&folder, &mut front_end, options()).expect("it runs");
     let failure = &outcome.failures[0];
-    assert!(failure.trace.is_file());
+    assert!(failure.evidence.trace.is_file());
     let kept = std::fs::read_dir(&folder.0).expect("readable").count();
     assert_eq!(kept, 1, "all other traces are removed");
 }
@@ -149,7 +149,7 @@ fn a_deadlock_is_no_failure_of_another_kind() {
     let a = "lock m\nlock n\nunlock n\nunlock m";
     let b = "lock n\nlock m\nunlock m\nunlock n";
     let outcome = explore(&two("x = 0", a, b));
-    assert_eq!((outcome.deadlocked.len(), outcome.failures.len()), (1, 0));
+    assert_eq!((outcome.deadlocks.len(), outcome.failures.len()), (1, 0));
 }
 
 #[test]
@@ -157,10 +157,10 @@ fn a_crash_that_happens_first_does_not_hide_later_ones() {
     // The first run already fails; the violation must still become visible by the same failure.
     let check = "call Cell.take\nread x r\nif r == 0 goto empty\nread x s\nif s != 0 goto empty\nfail taken\n.empty\nreturn Cell.take";
     let outcome = explore(&two("x = 1", check, "write x 0"));
-    let all = outcome.findings.len() + outcome.failures.len();
+    let all = outcome.violations.len() + outcome.failures.len();
     assert!(all >= 1);
     assert!(!matches!(
-        outcome.findings.first().map(|found| found.judged.ended),
+        outcome.violations.first().map(|found| found.judged.ended),
         Some(ExitKind::Deadlock)
     ));
     assert!(outcome.failures.iter().all(|own| matches!(own.kind, FailureKind::Uncaught(_))));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use untorn_explore::{Exploration, ExploreError, Finding, Options, Outcome};
+use untorn_explore::{AtomicityViolation, Exploration, ExploreError, Options, Outcome};
 use untorn_predict::Origin;
 use untorn_testkit::simulated::Simulated;
 
@@ -57,7 +57,7 @@ pub fn explore(text: &str) -> Outcome {
 }
 
 /// `declared Account.withdraw balance RWW`
-pub fn words(finding: &Finding) -> String {
+pub fn words(finding: &AtomicityViolation) -> String {
     let key = &finding.key;
     let origin = if key.origin == Origin::Declared { "declared" } else { "inferred" };
     format!("{origin} {} {} {}", key.block, key.field, key.shape.letters())
@@ -69,7 +69,7 @@ pub fn found(text: &str) -> Vec<String> {
 }
 
 pub fn all(outcome: &Outcome) -> Vec<String> {
-    let mut all: Vec<String> = outcome.findings.iter().map(words).collect();
+    let mut all: Vec<String> = outcome.violations.iter().map(words).collect();
     all.sort();
     all
 }

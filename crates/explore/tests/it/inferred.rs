@@ -84,7 +84,7 @@ fn a_withdrawal_is_lost() {
 fn the_lost_withdrawal_is_visible() {
     let outcome = explore(&bank(100));
     let effects: Vec<String> =
-        outcome.findings[0].judged.effects.iter().map(ToString::to_string).collect();
+        outcome.violations[0].judged.effects.iter().map(ToString::to_string).collect();
     assert_eq!(effects.len(), 1, "{effects:?}");
     assert!(effects[0].contains("balance 70") || effects[0].contains("balance 50"), "{effects:?}");
 }
@@ -112,8 +112,8 @@ fn two_fields_of_one_method_are_two_findings() {
 }
 
 #[test]
-fn a_declared_block_is_one_finding_whatever_the_variable() {
+fn a_declared_block_is_one_finding_for_each_variable() {
     let body =
         "atomic A.block\nread x r\nadd r 1\nwrite x r\nread y r\nadd r 1\nwrite y r\nend A.block";
-    assert_eq!(explore(&two("x = 0\ny = 0", body, body)).findings.len(), 1);
+    assert_eq!(explore(&two("x = 0\ny = 0", body, body)).violations.len(), 2);
 }

@@ -2,7 +2,9 @@
 
 mod budget;
 mod bystanders;
+mod counterfactual;
 mod declared;
+mod dependence;
 mod effects;
 mod facts;
 mod failures;
@@ -11,4 +13,5 @@ mod inferred;
 mod locks;
 mod options;
 mod replays;
+mod two_objects;
 mod warm;

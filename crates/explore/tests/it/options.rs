@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use untorn_explore::{Exploration, Judge, Options, Planning, Progress, Shard, Strategy};
 use untorn_predict::candidates::Sources;
-use untorn_schedule::{PolicyKind, RunControl, RunSpec};
+use untorn_schedule::{Marks, PolicyKind, RunControl, RunSpec, ThreadId};
 
 use crate::harness::{Folder, all, explore, explore_in, explore_with, options, program, two};
 
@@ -36,7 +36,7 @@ fn no_more_runs_than_allowed() {
 fn more_runs_never_find_less() {
     let mut before = 0;
     for runs in [1, 2, 3, 4, 6, 8, 12, 20, 40] {
-        let found = explore_with(&many(), Options { runs, ..options() }).findings.len();
+        let found = explore_with(&many(), Options { runs, ..options() }).violations.len();
         assert!(found >= before, "{found} with {runs} runs, {before} with fewer");
         before = found;
     }
@@ -56,7 +56,7 @@ fn declared_blocks_on_top_never_find_less() {
 #[test]
 fn without_time_there_is_one_run_and_no_more() {
     let outcome = explore_with(&lost(), Options { time: Duration::ZERO, ..options() });
-    assert_eq!((outcome.runs, outcome.findings.len()), (1, 0));
+    assert_eq!((outcome.runs, outcome.violations.len()), (1, 0));
 }
 
 #[test]
@@ -105,15 +105,15 @@ fn several_jobs_find_what_one_finds() {
 #[test]
 fn inferred_blocks_can_be_left_out() {
     let outcome = explore_with(&lost(), Options { sources: Sources::Declared, ..options() });
-    assert_eq!(outcome.findings.len(), 0);
+    assert_eq!(outcome.violations.len(), 0);
 }
 
 #[test]
 fn blocks_can_be_left_alone_by_name() {
     let not_atomic = vec!["C.*".to_owned()];
-    assert_eq!(explore_with(&lost(), Options { not_atomic, ..options() }).findings.len(), 0);
+    assert_eq!(explore_with(&lost(), Options { not_atomic, ..options() }).violations.len(), 0);
     let not_atomic = vec!["D.*".to_owned()];
-    assert_eq!(explore_with(&lost(), Options { not_atomic, ..options() }).findings.len(), 1);
+    assert_eq!(explore_with(&lost(), Options { not_atomic, ..options() }).violations.len(), 1);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_violation_takes_one_directed_run() {
     let mut front_end = program(&lost());
     let outcome = explore_in(&folder, &mut front_end, options()).expect("it runs");
     let plans = front_end.runs.iter().filter(|spec| spec.control.as_plan().is_some()).count();
-    assert_eq!((outcome.findings.len(), outcome.directed as usize), (1, plans));
+    assert_eq!((outcome.violations.len(), outcome.directed as usize), (1, plans));
     assert!(plans <= 1, "{plans} plans");
 }
 
@@ -207,12 +207,33 @@ fn pct_finds_a_lost_update_by_chance() {
 }
 
 #[test]
+fn surw_counts_the_accesses_of_an_earlier_run() {
+    let folder = Folder::new();
+    let mut front_end = program(&lost());
+    let options = undirected(PolicyKind::Surw, Judge::Instances);
+    let outcome = explore_in(&folder, &mut front_end, options).expect("it runs");
+    assert_eq!(all(&outcome), ["inferred C.add x RWW"]);
+    let marks = |spec: &RunSpec| match &spec.control {
+        RunControl::Marks { policy: PolicyKind::Surw, marks } => Some(marks.clone()),
+        _ => None,
+    };
+    let marked: Vec<Marks> = front_end.runs.iter().filter_map(marks).collect();
+    assert!(!marked.is_empty());
+    for marks in marked {
+        // Each of the two threads reads and writes once; main starts both.
+        let events: Vec<u64> = marks.expected.iter().map(|own| own.events).collect();
+        assert_eq!(events, [0, 2, 2], "{marks}");
+        assert_eq!(marks.expected[1].parent, Some(ThreadId(0)));
+    }
+}
+
+#[test]
 fn the_adversarial_policy_holds_at_suspicious_accesses() {
     let folder = Folder::new();
     let mut front_end = program(&lost());
     let options = undirected(PolicyKind::Adversarial, Judge::Instances);
     let outcome = explore_in(&folder, &mut front_end, options).expect("it runs");
-    assert_eq!(outcome.findings.len(), 1);
+    assert_eq!(outcome.violations.len(), 1);
     let marked = |spec: &&RunSpec| matches!(spec.control, RunControl::Marks { .. });
     assert!(front_end.runs.iter().filter(marked).count() > 0);
 }
@@ -220,16 +241,16 @@ fn the_adversarial_policy_holds_at_suspicious_accesses() {
 #[test]
 fn velodrome_counts_declared_blocks_only() {
     let outcome = explore_with(&lost(), undirected(PolicyKind::Random, Judge::Velodrome));
-    assert_eq!(outcome.findings.len(), 0);
+    assert_eq!(outcome.violations.len(), 0);
     let declared = two(
         "x = 0",
         "atomic C.add\nread x r\nadd r 1\nwrite x r\nend C.add",
         "atomic C.add\nread x r\nadd r 1\nwrite x r\nend C.add",
     );
     let outcome = explore_with(&declared, undirected(PolicyKind::Random, Judge::Velodrome));
-    assert_eq!(outcome.findings.len(), 1);
+    assert_eq!(outcome.violations.len(), 1);
     let outcome = explore_with(&declared, undirected(PolicyKind::Random, Judge::TwoPass));
-    assert_eq!(outcome.findings.len(), 1);
+    assert_eq!(outcome.violations.len(), 1);
 }
 
 #[test]
@@ -240,10 +261,10 @@ fn every_run_is_told() {
     let mut watch = |progress: Progress<'_>| match progress {
         Progress::Running { .. } => begun += 1,
         Progress::RunEnded { .. } => ended += 1,
-        Progress::Found(_) => found += 1,
-        Progress::Deadlocked(_)
+        Progress::Violation(_) => found += 1,
+        Progress::Deadlock(_)
         | Progress::Simplifying { .. }
-        | Progress::Failed(_)
+        | Progress::Failure(_)
         | Progress::SimplifyingFailure { .. } => {}
     };
     let outcome = Exploration::new(&mut front_end, options(), &folder.0, &stop, &mut watch).run();
@@ -254,7 +275,7 @@ fn every_run_is_told() {
 #[test]
 fn a_finding_stops_the_search_for_it_alone() {
     let outcome = explore(&many());
-    assert_eq!(outcome.findings.len(), 8);
+    assert_eq!(outcome.violations.len(), 8);
     assert_eq!(outcome.unreached.len(), 0, "{:?}", outcome.unreached);
 }
 

@@ -1,6 +1,6 @@
 //! What was found happens again: each finding's trace has a schedule that repeats it, event by event.
 
-use untorn_explore::Options;
+use untorn_explore::{Options, Outcome, ReplayTrial};
 use untorn_schedule::Schedule;
 use untorn_testkit::simulated::Simulated;
 use untorn_trace::formats::open::{Input, OpenOptions, open};
@@ -19,15 +19,17 @@ fn all_replay(text: &str) {
     let folder = Folder::new();
     let mut front_end: Simulated = program(text);
     let outcome = explore_in(&folder, &mut front_end, options()).expect("the program runs");
-    let traces = outcome.findings.iter().map(|found| &found.trace);
-    let traces: Vec<_> =
-        traces.chain(outcome.deadlocked.iter().map(|found| &found.trace)).cloned().collect();
+    let traces = outcome.violations.iter().map(|found| &found.evidence.trace);
+    let traces: Vec<_> = traces
+        .chain(outcome.deadlocks.iter().map(|found| &found.evidence.trace))
+        .cloned()
+        .collect();
     assert!(!traces.is_empty(), "nothing was found");
     for trace in traces {
         let steps = Schedule::decode(&extras(&trace, ExtraKind::new(b"schd")).expect("a schedule"));
         let schedule = Schedule { steps: steps.expect("steps") };
         let again = folder.0.join("again.utr");
-        front_end.replay(schedule, &again).expect("the program runs");
+        front_end.replay_schedule(schedule, &again).expect("the program runs");
         assert_eq!(events(&again), events(&trace));
     }
 }
@@ -78,8 +80,77 @@ fn a_minimised_schedule_is_not_worse() {
         let folder = Folder::new();
         let options = Options { minimise, ..options() };
         let outcome = explore_in(&folder, &mut program(&text), options).expect("it runs");
-        assert_eq!(outcome.findings.len(), 1);
-        outcome.findings[0].preemptions.expect("the front end counts them")
+        assert_eq!(outcome.violations.len(), 1);
+        outcome.violations[0].evidence.preemptions.expect("the front end counts them")
     };
     assert!(preemptions(12) <= preemptions(0));
+}
+
+fn failing() -> String {
+    two("ready = 0", "write ready 1", "read ready r\nif r == 1 goto fine\nfail not ready\n.fine")
+}
+
+fn deadlocking() -> String {
+    two("", "lock m\nlock n\nunlock n\nunlock m", "lock n\nlock m\nunlock m\nunlock n")
+}
+
+/// What came of the replays of all that was found.
+fn trials(outcome: &Outcome) -> Vec<ReplayTrial> {
+    let violations = outcome.violations.iter().map(|found| found.evidence.replay);
+    let deadlocks = outcome.deadlocks.iter().map(|found| found.evidence.replay);
+    violations
+        .chain(deadlocks)
+        .chain(outcome.failures.iter().map(|found| found.evidence.replay))
+        .collect()
+}
+
+/// Violations, deadlocks and failures, each of them tried once.
+#[test]
+fn every_finding_is_replayed_once_before_it_is_said_to_be_replayable() {
+    let lost = two("x = 0", &update("C.add", "x"), &update("C.add", "x"));
+    for text in [lost, failing(), deadlocking()] {
+        let (folder, mut front_end) = (Folder::new(), program(&text));
+        let outcome = explore_in(&folder, &mut front_end, options()).expect("it runs");
+        assert_eq!(trials(&outcome), [ReplayTrial::Exact], "{text}");
+        assert_eq!(front_end.replays, 1, "{text}");
+    }
+}
+
+#[test]
+fn a_simpler_schedule_is_tried_again() {
+    let text = two(
+        "x = 0\ny = 0",
+        &format!("write y 1\nread y r\n{}", update("C.add", "x")),
+        &format!("write y 2\nread y r\n{}", update("C.add", "x")),
+    );
+    let (folder, mut front_end) = (Folder::new(), program(&text));
+    let options = Options { minimise: 12, ..options() };
+    let outcome = explore_in(&folder, &mut front_end, options).expect("it runs");
+    assert_eq!(trials(&outcome), [ReplayTrial::Exact]);
+}
+
+/// It happened, so it counts.
+#[test]
+fn what_does_not_repeat_is_a_finding_that_says_so() {
+    let lost = two("x = 0", &update("C.add", "x"), &update("C.add", "x"));
+    for text in [lost, failing(), deadlocking()] {
+        let (folder, mut front_end) = (Folder::new(), program(&text));
+        front_end.unrepeatable = true;
+        let outcome = explore_in(&folder, &mut front_end, options()).expect("it runs");
+        let all = trials(&outcome);
+        assert!(matches!(all[..], [ReplayTrial::Differs { .. }]), "{all:?}: {text}");
+    }
+}
+
+/// Runs that were under way when time was over are no error, and are counted.
+#[test]
+fn what_is_cut_off_is_counted() {
+    let many = update("C.add", "x").repeat(6);
+    let (folder, mut front_end) = (Folder::new(), program(&two("x = 0", &many, &many)));
+    front_end.ends_after = Some(5);
+    let options = Options { runs: 9, ..options() };
+    let outcome = explore_in(&folder, &mut front_end, options);
+    let outcome = outcome.expect("runs that are cut off are no error");
+    assert_eq!(outcome.runs, 5, "only those that came to their end count");
+    assert!(outcome.cut_off > 0);
 }

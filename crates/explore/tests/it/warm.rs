@@ -13,18 +13,20 @@ fn too_late() -> String {
 
 #[test]
 fn warm_runs_find_what_fresh_ones_find() {
-    for text in [lost(), too_late()] {
+    for (text, warm_seeds) in
+        [(lost(), false), (too_late(), false), (lost(), true), (too_late(), true)]
+    {
         let explored = |warm: bool| {
             let (folder, mut front_end) = (Folder::new(), program(&text));
-            front_end.warm = warm;
+            (front_end.warm, front_end.warm_seeds) = (warm, warm_seeds);
             let outcome = explore_in(&folder, &mut front_end, options()).expect("it runs");
             let failures: Vec<String> =
                 outcome.failures.iter().map(|failure| failure.kind.to_string()).collect();
             let evidence: Vec<bool> = outcome
-                .findings
+                .violations
                 .iter()
-                .map(|found| found.trace.is_file())
-                .chain(outcome.failures.iter().map(|failure| failure.trace.is_file()))
+                .map(|found| found.evidence.trace.is_file())
+                .chain(outcome.failures.iter().map(|failure| failure.evidence.trace.is_file()))
                 .collect();
             assert!(evidence.iter().all(|kept| *kept));
             ((all(&outcome), failures), front_end.fresh_runs, front_end.runs.len())
@@ -42,8 +44,9 @@ fn what_cannot_be_repeated_does_not_count() {
         let (folder, mut front_end) = (Folder::new(), program(&text));
         (front_end.warm, front_end.unrepeatable) = (true, true);
         let outcome = explore_in(&folder, &mut front_end, options()).expect("it runs");
-        let found = (outcome.findings.len(), outcome.failures.len());
+        let found = (outcome.violations.len(), outcome.failures.len());
         assert_eq!(found, (0, 0));
         assert!(outcome.unrepeated > 0);
+        assert!(front_end.fresh_only.is_some(), "{} not repeated", outcome.unrepeated);
     }
 }

@@ -45,6 +45,7 @@ pub(super) enum RecordKind {
         write: bool,
     },
     LeftOut,
+    Unresolved,
     Lock {
         block: bool,
     },
@@ -138,6 +139,7 @@ impl Converter {
                 self.reached_meaning(place, *write, what)
             }
             SiteKind::LeftOut => Meaning { op: RecordKind::LeftOut, ..meaning },
+            SiteKind::Unresolved => Meaning { op: RecordKind::Unresolved, ..meaning },
             SiteKind::Lock { block } => {
                 let name = format!("{} (lock)", method.qualified_name());
                 named(self, RecordKind::Lock { block: *block }, name)

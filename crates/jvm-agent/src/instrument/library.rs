@@ -7,6 +7,7 @@ mod collections;
 mod locks;
 mod makers;
 mod method_handles;
+mod offsets;
 mod orders;
 
 use std::sync::PoisonError;
@@ -82,6 +83,9 @@ impl<'a> MethodPass<'_, '_, 'a> {
         self.note_unseen(called);
         if self.hands_over() {
             return self.ordering(instr, called).map(|_| ());
+        }
+        if offsets::is_unsafe(&called.class) {
+            return self.by_offset(instr, called);
         }
         if let Some(target) = self.known_class(&called.class, atomics::target) {
             return self.atomic(instr, called, target);

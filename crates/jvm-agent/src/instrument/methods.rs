@@ -89,7 +89,8 @@ impl<'a> MethodPass<'_, '_, 'a> {
             return Ok(());
         }
         if self.class.depth == Depth::Application && name != "<clinit>" {
-            if self.touches_twice(instrs) || !self.tracked_calls().is_empty() {
+            let is_listed = self.class.rewriter.scope.has_activations(class, name);
+            if is_listed || self.touches_twice(instrs) || !self.tracked_calls().is_empty() {
                 self.marks(SiteKind::Call, SiteKind::Return)?;
             }
             if self.class.rewriter.scope.is_atomic(class, name) {

@@ -7,7 +7,7 @@ use untorn_trace::{ThreadId, VarId};
 use super::groups::{Groups, Held, Locals, Remotes};
 use super::pairs::{Pair, TornBy};
 use super::untaken_branch::{self, UntakenBranch};
-use super::{Candidate, Candidates, Limits, ProgramPoint, rank};
+use super::{Candidate, Candidates, Limits, ProgramPoint, dependence, rank};
 use crate::facts::Facts;
 use crate::goal::{Goal, Pattern};
 use crate::history::{At, BlockId, Origin};
@@ -45,18 +45,30 @@ impl<'a, 'h> Combiner<'a, 'h> {
             if self.limits.deadline.is_over() {
                 return false;
             }
+            if local.is_branch || !self.counts(local, groups) {
+                continue;
+            }
             for remote in &groups.remotes {
                 if remote.writes == (local.torn == TornBy::ByWrite) {
                     self.combination(var, local, remote);
                 }
             }
         }
-        for local in &groups.locals {
+        for local in
+            groups.locals.iter().filter(|local| self.counts(local, groups)).collect::<Vec<_>>()
+        {
             for branch in untaken_branch::of(self.facts, local, &groups.remotes) {
                 self.untaken_branch(var, local, branch);
             }
         }
         true
+    }
+
+    /// Whether the pairs are one step of their block: near, or held together by the value.
+    fn counts(&self, local: &Locals, groups: &Groups) -> bool {
+        local.is_near
+            || dependence::is_data(self.facts, local)
+            || dependence::is_control(self.facts, local, &groups.remotes)
     }
 
     /// Adds a candidate for an untaken branch, unless a thread was seen to take it.
@@ -97,9 +109,21 @@ impl<'a, 'h> Combiner<'a, 'h> {
         }
         self.known.insert(key, self.candidates.len());
         let (instances, goals, is_seen) = (0, Vec::new(), true);
-        let candidate =
-            Candidate { points, pattern, origin, block, var, is_seen, instances, goals };
-        self.candidates.push(Draft { candidate, open: false });
+        let is_dependent = false;
+        self.candidates.push(Draft {
+            candidate: Candidate {
+                points,
+                pattern,
+                origin,
+                block,
+                var,
+                is_seen,
+                is_dependent,
+                instances,
+                goals,
+            },
+            open: false,
+        });
         Some(self.candidates.len() - 1)
     }
 
@@ -121,6 +145,7 @@ impl<'a, 'h> Combiner<'a, 'h> {
             (draft.candidate.block, draft.candidate.var) = (block, var);
         }
         draft.candidate.instances += instances;
+        draft.candidate.is_dependent |= dependence::is_data(self.facts, local);
         if exclude_each_other(&local.held, &remote.held) {
             return;
         }

@@ -7,8 +7,9 @@
 //! and of x one comes first, of y the other one.
 //!
 //! What we changed.
-//! * Two variables belong together if they are parts of one object ([`Objects`]) and each of the two
-//!   blocks accesses both. That is all a single run can show; MUVI counts over a whole program.
+//! * Two variables belong together if each of the two blocks accesses both: a pool's counter and its list, two accounts
+//!   of a transfer. That is all a single run can show; MUVI counts over a whole program. Those of one object
+//!   ([`Objects`]) come first, and candidates say which they are: that two objects belong together is a bolder guess.
 //! * Each access may read or write, as long as the two of x conflict and the two of y do. The published
 //!   patterns have pairs of reads and pairs of writes only. The mixed ones are write skew: *no reader
 //!   there, so write*, while the other one checks *no writer there, so read*.
@@ -18,13 +19,17 @@
 //! * The other block lies inside of the pair; if it accesses y first, then it may also end after it,
 //!   and such a goal is the last one to try.
 //!
+//! * Of two blocks that check what the other one writes, a good run shows one write only: see [`untaken`].
+//!
 //! Promise: every quadruple of the history (declared blocks) that is unserializable and not redundant in
 //! the above sense belongs to a candidate, unless [`SkippedCandidates`] counts it. A block that accesses
-//! more than [`scan::WINDOW`] variables of one object between the two is not seen as a pair.
+//! more than [`scan::WINDOW`] variables of one object between the two, or of any object if the two are of
+//! different ones, is not seen as a pair.
 //! Linear in the trace, but for the number of places that come together at one pair of variables.
 
 mod combine;
 mod scan;
+mod untaken;
 
 use rustc_hash::FxHashMap;
 use untorn_trace::tables::convention;
@@ -32,12 +37,12 @@ use untorn_trace::{ObjectId, Op, Tables, VarId, VarRole};
 
 use super::blocks::Blocks;
 use super::{Limits, ProgramPoint, Sources, is_shared};
+use crate::answer::Reordering;
 use crate::facts::Facts;
 use crate::goal::Goal;
 use crate::history::{At, BlockId, History, Origin, ReadFrom};
-use crate::plan::Plan;
 
-/// Which variables are parts of one object.
+/// Which variables are parts of one object. The default knows no variables: then no pairs are looked for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Objects {
     /// By variable: its object, if it is a part of one.
@@ -85,6 +90,11 @@ pub struct PairCandidate {
     pub writes: [bool; 4],
     /// Whether the other thread accesses the variables in the same order.
     pub same_order: bool,
+    /// Whether both variables are parts of one object.
+    pub is_one_object: bool,
+    /// Whether both blocks made both of their accesses in this run. If not, its goals lead to where the other thread may
+    /// take the branch that the first one took, and `points` are what both would do there.
+    pub is_seen: bool,
     pub origin: Origin,
     /// The interrupted block of its first instance, and the block that comes between.
     pub block: BlockId,
@@ -93,8 +103,8 @@ pub struct PairCandidate {
     pub vars: [VarId; 2],
     /// How many quadruples of events match it, in whatever order they happened.
     pub instances: u64,
-    /// Some of them, to be tried in this order; four events each. The last may have its last two
-    /// events the other way round: see the module.
+    /// Some of them, to be tried in this order; four events each, or three if it was not seen. The last may have its last
+    /// two events the other way round: see the module.
     pub goals: Vec<Goal>,
 }
 
@@ -105,25 +115,25 @@ impl PairCandidate {
     }
 
     /// Part of a goal that is as good as the whole: all but its last event, which is still to come, and that
-    /// event. Often there is a plan for the part and none for the whole: a thread that has read half of
+    /// event. Often there is a reordering for the part and none for the whole: a thread that has read half of
     /// a change holds a lock, and what it does next is unknown. See [`PairCandidate::is_pending`].
     pub fn early(goal: &Goal) -> Option<(Goal, At)> {
         let (&last, before) = goal.events.split_last()?;
         Some((Goal::new(before), last))
     }
 
-    /// Whether an event that is not in a plan will follow: its thread has not come there, and goes on as
-    /// it did, because it has read what it read. `plan` is one of strength precise or under, where
+    /// Whether an event that is not in a reordering will follow: its thread has not come there, and goes on as
+    /// it did, because it has read what it read. `reordering` is one of strength precise or under, where
     /// only the last read of a thread may differ.
-    pub fn is_pending(history: &History, plan: &Plan, event: At) -> bool {
+    pub fn is_pending(history: &History, reordering: &Reordering, event: At) -> bool {
         let thread = history.event(event).thread;
-        let own = plan.steps.iter().rposition(|&at| history.event(at).thread == thread);
+        let own = reordering.steps.iter().rposition(|&at| history.event(at).thread == thread);
         let Some(place) = own else { return true };
-        let last = plan.steps[place];
+        let last = reordering.steps[place];
         let Op::Read { var, .. } = history.event(last).op else { return last < event };
         let wrote =
             |&&at: &&At| matches!(history.event(at).op, Op::Write { var: of, .. } if of == var);
-        let source = plan.steps[..place].iter().rev().find(wrote);
+        let source = reordering.steps[..place].iter().rev().find(wrote);
         let source = source.map_or(ReadFrom::Initial, |&write| ReadFrom::Write(write));
         let value = match source {
             ReadFrom::Initial => history.initial(var),
@@ -155,21 +165,16 @@ pub(super) fn find(
     objects: &Objects,
 ) -> (Vec<PairCandidate>, SkippedCandidates) {
     let history = facts.history;
-    let mut shared: Vec<Option<u32>> = (0..history.var_count())
+    let owners: Vec<Option<scan::Owner>> = (0..history.var_count())
         .map(VarId::from_index)
-        .map(|var| objects.of(var).filter(|_| is_shared(history, var)))
+        .map(|var| is_shared(history, var).then(|| objects.of(var)))
         .collect();
-    // An object with a single such variable has no pairs.
-    let most = shared.iter().flatten().max().map_or(0, |&most| most as usize + 1);
-    let mut counts = vec![0_u32; most];
-    shared.iter().flatten().for_each(|&object| counts[object as usize] += 1);
-    for object in &mut shared {
-        *object = object.filter(|&object| counts[object as usize] > 1);
-    }
-    if shared.iter().all(Option::is_none) {
+    // A single variable makes no pair.
+    if objects.of.is_empty() || owners.iter().flatten().nth(1).is_none() {
         return (Vec::new(), SkippedCandidates::default());
     }
-    let (groups, unseen) = scan::all(facts, blocks, sources, limits.deadline, &shared);
-    let (pairs, untried) = combine::all(facts, &groups, limits);
-    (pairs, SkippedCandidates { unseen, ..untried })
+    let scanned = scan::all(facts, blocks, sources, limits.deadline, &owners);
+    let (pairs, untried) = combine::all(facts, &scanned.groups, limits);
+    let left_out = untried.left_out + scanned.left_out;
+    (pairs, SkippedCandidates { unseen: scanned.unseen, left_out, ..untried })
 }

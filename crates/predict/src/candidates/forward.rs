@@ -57,22 +57,23 @@ impl Forward {
         self.reached.entry(place(facts, blocks, access)).or_default().all.push(access.0);
     }
 
-    /// The activation that the two accesses are one step of.
+    /// The activation that the two accesses are one step of, and whether they are near: in the activation itself or in
+    /// what it calls directly.
     pub(super) fn activation(
         &self,
         facts: &Facts<'_>,
         blocks: &Blocks<'_>,
         first: Access,
         second: Access,
-    ) -> Option<BlockId> {
+    ) -> Option<(BlockId, bool)> {
         if blocks.lets_others_run(first.0, second.0) {
             return None;
         }
         let common = blocks.activation(first.0, second.0)?;
-        let forward = || self.is_forward((facts, blocks), first, second, common.block);
         // Compositions may be nested to any depth.
         let is_near = common.depth <= NEAR || facts.history.is_composed(first.0, second.0);
-        (is_near && forward()).then_some(common.block)
+        let is_forward = self.is_forward((facts, blocks), first, second, common.block);
+        is_forward.then_some((common.block, is_near))
     }
 
     /// Whether the code of the activation leads from the first access to the second without a loop.

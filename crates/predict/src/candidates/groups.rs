@@ -23,6 +23,8 @@ pub(super) struct Locals {
     pub(super) writes: [bool; 2],
     pub(super) torn: TornBy,
     pub(super) origin: Origin,
+    pub(super) is_near: bool,
+    pub(super) is_branch: bool,
     /// How many pairs each thread has.
     pub(super) counts: Vec<(ThreadId, u64)>,
     /// Some of them: the first of different threads, and the last of all.
@@ -51,7 +53,7 @@ pub(super) struct Groups {
     pub(super) remotes: Vec<Remotes>,
 }
 
-type LocalKey = ([ProgramPoint; 2], [bool; 2], TornBy, Origin);
+type LocalKey = ([ProgramPoint; 2], [bool; 2], TornBy, Origin, [bool; 2]);
 
 /// Groups under construction; kept in the order of their first member, so that the outcome does
 /// not depend on how a hash table sorts.
@@ -115,7 +117,7 @@ impl Grouping<'_, '_> {
         let writes =
             [pair.first, pair.third].map(|at| matches!(history.event(at).op, Op::Write { .. }));
         let points = [pair.first, pair.third].map(|at| ProgramPoint::of(history, at, var));
-        let (torn, origin) = (pair.torn, pair.origin);
+        let (torn, origin, is_near) = (pair.torn, pair.origin, pair.is_near);
         let around = self.facts.holds.at(pair.third);
         let across: Vec<Held> = self
             .facts
@@ -126,13 +128,26 @@ impl Grouping<'_, '_> {
             .map(|&id| lock_of(self.facts, id))
             .collect();
         let new = self.groups.locals.len();
-        let index = *self.local.entry((points, writes, torn, origin)).or_insert(new);
+        let is_branch = pair.is_branch;
+        let key = (points, writes, torn, origin, [is_near, is_branch]);
+        let index = *self.local.entry(key).or_insert(new);
         if index == new {
             let (counts, firsts) = (Vec::new(), Vec::new());
             let (held, last) = (across.clone(), pair);
             let spread = Spread::default();
-            let group = Locals { points, writes, torn, origin, counts, firsts, last, spread, held };
-            self.groups.locals.push(group);
+            self.groups.locals.push(Locals {
+                points,
+                writes,
+                torn,
+                origin,
+                is_near,
+                is_branch,
+                counts,
+                firsts,
+                last,
+                spread,
+                held,
+            });
         }
         let group = &mut self.groups.locals[index];
         group.held.retain(|own| across.contains(own));

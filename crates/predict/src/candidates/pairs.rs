@@ -13,7 +13,8 @@
 //!    same pair of places. A place paired with itself counts if the activation came there exactly
 //!    twice, in two calls: `add(-1)`, then `add(+1)`.
 //! 2. *near*: the accesses are in the activation itself or in what it calls directly. `withdraw` is
-//!    `getBalance` and `setBalance`; the program as a whole is not an atomic block.
+//!    `getBalance` and `setBalance`; the program as a whole is not an atomic block. A read and a write further down
+//!    count if the write was seen to depend on the read: see [`dependence`](super::dependence).
 //! 3. *in one go*: code that starts threads, awaits them, or waits on a monitor between the two
 //!    accesses lets others run there on purpose.
 
@@ -40,10 +41,23 @@ pub(super) struct Pair {
     pub(super) torn: TornBy,
     pub(super) origin: Origin,
     pub(super) block: BlockId,
+    /// Whether a declared block, or the activation itself and what it calls directly, makes both.
+    pub(super) is_near: bool,
+    /// A check and the write of an atomic update behind it. Whatever comes between them comes between the check and the
+    /// update's read: it matters only for what another thread would do after the same check.
+    pub(super) is_branch: bool,
 }
 
 /// How many writes are searched for the one that a second section leads to.
 const AHEAD: usize = 16;
+
+/// The last access of a thread, the one before it, and the last write.
+#[derive(Clone, Copy, Debug, Default)]
+struct Last {
+    access: Option<At>,
+    before: Option<At>,
+    write: Option<At>,
+}
 
 pub(super) struct Pairs<'a, 'h> {
     pub(super) facts: &'a Facts<'h>,
@@ -51,8 +65,8 @@ pub(super) struct Pairs<'a, 'h> {
     pub(super) sources: Sources,
     pub(super) var: VarId,
     forward: Forward,
-    /// By thread: its last access, and its last write.
-    last: FxHashMap<ThreadId, (At, Option<At>)>,
+    /// By thread: its last accesses.
+    last: FxHashMap<ThreadId, Last>,
 }
 
 impl<'a, 'h> Pairs<'a, 'h> {
@@ -73,17 +87,24 @@ impl<'a, 'h> Pairs<'a, 'h> {
     }
 
     /// Receives the accesses of the variable in order; returns the pairs that end with this one.
-    pub(super) fn access(&mut self, at: At, writes: bool) -> [Option<Pair>; 2] {
+    pub(super) fn access(&mut self, at: At, writes: bool) -> [Option<Pair>; 3] {
         let thread = self.facts.thread(at);
-        let (access, write) = match self.last.get(&thread) {
-            Some(&(access, write)) => (Some(access), write),
-            None => (None, None),
-        };
-        self.last.insert(thread, (at, if writes { Some(at) } else { write }));
+        let Last { access, before, write } = self.last.get(&thread).copied().unwrap_or_default();
+        let last = if writes { Some(at) } else { write };
+        self.last.insert(thread, Last { access: Some(at), before: access, write: last });
         let by_write = access.and_then(|first| self.pair(first, at, TornBy::ByWrite));
         let by_read = write.filter(|_| writes);
         let by_read = by_read.and_then(|first| self.pair(first, at, TornBy::ByRead));
-        [by_write, by_read]
+        let is_update = access.is_some_and(|first| self.facts.is_one_update(first, at));
+        let branch = before.filter(|_| is_update).and_then(|check| self.branch(check, at));
+        [by_write, by_read, branch]
+    }
+
+    /// A check in a declared block, and an atomic update behind it. Of an inferred block see [`Self::act`].
+    fn branch(&self, check: At, act: At) -> Option<Pair> {
+        let is_read = matches!(self.facts.history.event(check).op, Op::Read { .. });
+        let pair = self.pair(check, act, TornBy::ByWrite).filter(|_| is_read)?;
+        (pair.origin == Origin::Declared).then_some(Pair { is_branch: true, ..pair })
     }
 
     fn pair(&self, first: At, third: At, torn: TornBy) -> Option<Pair> {
@@ -94,7 +115,8 @@ impl<'a, 'h> Pairs<'a, 'h> {
         if let Some(block) = own
             && own == self.blocks.transaction(third)
         {
-            return Some(Pair { first, third, torn, origin: Origin::Declared, block });
+            let (origin, is_near) = (Origin::Declared, true);
+            return Some(Pair { first, third, torn, origin, block, is_near, is_branch: false });
         }
         (self.sources == Sources::All).then(|| self.inferred(first, third, torn)).flatten()
     }
@@ -105,8 +127,13 @@ impl<'a, 'h> Pairs<'a, 'h> {
             return None;
         }
         let third = self.act(first, third, torn).unwrap_or(third);
-        let block = self.forward.activation(facts, self.blocks, (first, var), (third, var))?;
-        Some(Pair { first, third, torn, origin: Origin::Inferred, block })
+        let (block, is_near) =
+            self.forward.activation(facts, self.blocks, (first, var), (third, var))?;
+        let writes = |at: At| matches!(facts.history.event(at).op, Op::Write { .. });
+        let may_depend = torn == TornBy::ByWrite && !writes(first) && writes(third);
+        let (origin, is_branch) = (Origin::Inferred, false);
+        let pair = Pair { first, third, torn, origin, block, is_near, is_branch };
+        (is_near || may_depend).then_some(pair)
     }
 
     /// Two sections of one lock: if the first one reads and the second one reads again and then

@@ -109,7 +109,7 @@ fn branch_at(facts: &Facts<'_>, pair: &Pair, check: At) -> Option<UntakenBranch>
 }
 
 /// The block around an event with the name and the origin of `block`: what the other thread runs is the same code.
-fn same_code(history: &History, block: BlockId, at: At) -> Option<BlockId> {
+pub(super) fn same_code(history: &History, block: BlockId, at: At) -> Option<BlockId> {
     let own = history.block(block);
     // Blocks without a name may be any code.
     if own.label == LabelId::NONE {

@@ -1,4 +1,4 @@
-//! Goals that no plan can reach, for reasons that are quick to see.
+//! Goals that no reordering can reach, for reasons that are quick to see.
 
 use untorn_trace::ThreadId;
 

@@ -1,4 +1,4 @@
-//! The definition of a plan over integers, event by event.
+//! The definition of a reordering over integers, event by event.
 
 use std::fmt::Write as _;
 
@@ -41,7 +41,7 @@ impl<'a> Writer<'_, 'a> {
         self.index.contains(&self.zone.base, at)
     }
 
-    /// That an event is in the plan.
+    /// That an event is in the reordering.
     fn inside(&self, at: At) -> String {
         if self.zone.contains(self.index, at) {
             format!("in{}", at.0)
@@ -50,7 +50,7 @@ impl<'a> Writer<'_, 'a> {
         }
     }
 
-    /// That one event comes before another; both are in the plan.
+    /// That one event comes before another; both are in the reordering.
     fn before(&self, a: At, b: At) -> String {
         match (self.is_done(a), self.is_done(b)) {
             (true, _) => "true".to_owned(),

@@ -8,114 +8,101 @@ use untorn_trace::{Op, ThreadId};
 
 use super::Cut;
 use crate::history::{At, History, ReadFrom};
+use crate::rows::{Row, Rows};
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Clocks {
-    threads: usize,
     /// By thread: the position from which a row counts, and the row. Sorted.
-    starts: Vec<Vec<(u32, u32)>>,
-    /// Row after row, `threads` numbers each. A thread's number of itself is not kept.
-    rows: Vec<u32>,
+    starts: Vec<Vec<(u32, Row)>>,
+    /// A thread's number of itself is not kept.
+    rows: Rows,
 }
 
 impl Clocks {
     /// `keeps` selects the reads that need their source.
     pub(crate) fn new(history: &History, keeps: impl Fn(At) -> bool) -> Self {
         let threads = history.thread_count();
-        let mut clocks =
-            Self { threads, starts: vec![Vec::new(); threads], rows: vec![0; threads] };
-        let mut scratch = vec![0; threads];
+        let mut clocks = Self { starts: vec![Vec::new(); threads], rows: Rows::new(threads) };
         for at in history.all() {
             let event = history.event(at);
             let thread = event.thread;
-            let mut learns = false;
-            let mut learn = |clocks: &Self, from: At| {
-                if !learns {
-                    scratch.clear();
-                    scratch.extend_from_slice(clocks.row(thread, history.nth(at)));
-                }
-                learns = true;
-                clocks.join(history, &mut scratch, from);
-            };
-            if history.nth(at) == 0
-                && let Some(fork) = history.forked(thread)
-                && fork < at
-            {
-                learn(&clocks, fork);
-            }
-            match event.op {
+            let forked = history.forked(thread).filter(|&fork| history.nth(at) == 0 && fork < at);
+            let source = match event.op {
                 Op::Read { .. } => match history.read_from(at) {
-                    ReadFrom::Write(write)
-                        if history.event(write).thread != thread && keeps(at) =>
-                    {
-                        learn(&clocks, write);
+                    ReadFrom::Write(write) => {
+                        Some(write).filter(|&w| history.event(w).thread != thread && keeps(at))
                     }
-                    _ => {}
+                    ReadFrom::Initial => None,
                 },
                 Op::Join { child } => {
-                    if let Some(&last) = history.of_thread(child).last()
-                        && last < at
-                    {
-                        learn(&clocks, last);
-                    }
+                    history.of_thread(child).last().copied().filter(|&last| last < at)
                 }
-                Op::Resume { .. } => {
-                    if let Some(cause) = history.cause(at) {
-                        learn(&clocks, cause);
-                    }
-                }
-                _ => {}
-            }
-            if learns {
-                clocks.keep(thread, history.nth(at), &mut scratch);
+                Op::Resume { .. } => history.cause(at),
+                _ => None,
+            };
+            for from in forked.into_iter().chain(source) {
+                clocks.learn(history, at, from);
             }
         }
         clocks
     }
 
-    fn keep(&mut self, thread: ThreadId, nth: u32, row: &mut [u32]) {
-        row[thread.index()] = 0;
-        if *self.row(thread, nth) != *row {
-            let number = (self.rows.len() / self.threads) as u32;
-            self.rows.extend_from_slice(row);
-            self.starts[thread.index()].push((nth, number));
+    /// An event, and all after it of its thread, need another event and what that needs.
+    fn learn(&mut self, history: &History, at: At, from: At) {
+        let (thread, nth) = (history.event(at).thread, history.nth(at));
+        let (other, count) = (history.event(from).thread, history.nth(from) + 1);
+        let known = self.row(thread, nth);
+        let told = self.row(other, history.nth(from));
+        let told = match self.rows.get(told, other) >= count {
+            true => told,
+            false => self.rows.with(told, other, count),
+        };
+        let joined = self.rows.join(known, told);
+        let joined = self.rows.with(joined, thread, 0);
+        if joined != known {
+            let list = &mut self.starts[thread.index()];
+            match list.last_mut() {
+                Some((start, row)) if *start == nth => *row = joined,
+                _ => list.push((nth, joined)),
+            }
         }
     }
 
-    fn row(&self, thread: ThreadId, nth: u32) -> &[u32] {
+    fn row(&self, thread: ThreadId, nth: u32) -> Row {
         let list = &self.starts[thread.index()];
         // While a clock is built, mostly the last row is asked for.
-        let row = match list.last() {
-            None => 0,
-            Some(&(start, row)) if start <= nth => row as usize,
+        match list.last() {
+            None => Row::default(),
+            Some(&(start, row)) if start <= nth => row,
             Some(_) => match list.partition_point(|&(start, _)| start <= nth) {
-                0 => 0,
-                n => list[n - 1].1 as usize,
+                0 => Row::default(),
+                n => list[n - 1].1,
             },
-        };
-        &self.rows[row * self.threads..(row + 1) * self.threads]
+        }
     }
 
     fn join(&self, history: &History, into: &mut [u32], at: At) {
         let thread = history.event(at).thread;
         let nth = history.nth(at);
-        for (mine, theirs) in into.iter_mut().zip(self.row(thread, nth)) {
-            *mine = (*mine).max(*theirs);
-        }
+        self.rows.join_into(self.row(thread, nth), into);
         let own = &mut into[thread.index()];
         *own = (*own).max(nth + 1);
     }
 
-    /// By thread: how many events an event needs of the other ones. Events with the same needs have the
-    /// same slice.
-    pub(crate) fn needed_by(&self, history: &History, at: At) -> &[u32] {
+    /// How many events of each other thread an event needs. Events with the same needs mostly have the same row.
+    pub(crate) fn needed_by(&self, history: &History, at: At) -> Row {
         self.row(history.event(at).thread, history.nth(at))
+    }
+
+    /// How many events of a thread a row has.
+    pub(crate) fn count(&self, row: Row, thread: ThreadId) -> u32 {
+        self.rows.get(row, thread)
     }
 
     /// Whether `then` needs `first`, an event of another thread.
     pub(crate) fn precedes(&self, history: &History, first: At, then: At) -> bool {
         let row = self.row(history.event(then).thread, history.nth(then));
-        history.nth(first) < row[history.event(first).thread.index()]
+        history.nth(first) < self.rows.get(row, history.event(first).thread)
     }
 
     /// Adds to a cut that is closed an event and what it needs. Returns whether anything was new.

@@ -14,7 +14,7 @@ use crate::history::{At, Section};
 const BUDGET: u32 = 400_000;
 
 pub(super) enum Refuted {
-    /// There is no plan.
+    /// There is no reordering.
     Proven,
     /// Nothing is known.
     Budget,
@@ -29,7 +29,7 @@ pub(super) struct Edge {
 #[derive(Debug)]
 pub(super) struct Closure<'f, 'h> {
     facts: &'f Facts<'h>,
-    /// The end of the plan.
+    /// The end of the reordering.
     last: At,
     /// By thread: how many of its events must happen.
     pub(super) extent: Vec<u32>,
@@ -116,7 +116,7 @@ impl<'f, 'h> Closure<'f, 'h> {
                     if target == self.last { self.extent.clone() } else { self.before(target) };
                 grown |= self.sections(target, &prefix)?;
             }
-            // All of the plan comes before its end, whatever the edges are.
+            // All of the reordering comes before its end, whatever the edges are.
             grown |= self.sections(self.last, &self.extent.clone())?;
             if !grown {
                 return Ok(());

@@ -1,14 +1,14 @@
-//! Puts the events of a closure into an order that is a plan.
+//! Puts the events of a closure into an order that is a reordering.
 
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use untorn_trace::{Access, Op, ThreadId};
 
+use crate::answer::Why;
 use crate::goal::Goal;
 use crate::history::At;
 use crate::lock_valid::Verdict;
 use crate::lock_valid::closure::Closure;
-use crate::plan::Why;
 use crate::world::World;
 
 /// Steps beyond what is needed, to leave locks, before giving up.
@@ -29,11 +29,11 @@ pub(super) fn find(world: &mut World<'_, '_>, closure: &Closure<'_, '_>, goal: &
     let order = Order { closure, goal };
     world.restart(cut);
     if order.walk(world, cut) || order.greedy(world, false) {
-        return Verdict::Feasible(world.schedule());
+        return Verdict::Feasible(world.reordering());
     }
     world.restart(cut);
     if order.greedy(world, true) {
-        return Verdict::Feasible(world.schedule());
+        return Verdict::Feasible(world.reordering());
     }
     order.search(world, cut)
 }
@@ -144,7 +144,7 @@ impl Order<'_, '_, '_> {
         }
     }
 
-    /// Runs the threads that wait, the earliest first; returns whether the plan is complete.
+    /// Runs the threads that wait, the earliest first; returns whether the reordering is complete.
     fn wake(&self, world: &mut World<'_, '_>, waiting: &mut SmallVec<[ThreadId; 8]>) -> bool {
         loop {
             let next = waiting
@@ -234,7 +234,7 @@ impl Order<'_, '_, '_> {
         let mut seen = FxHashSet::default();
         let found = self.dive(world, &mut seen);
         match found {
-            Some(done) => Verdict::Feasible(done.schedule()),
+            Some(done) => Verdict::Feasible(done.reordering()),
             None if seen.len() >= STATES => Verdict::Undecided(Why::Budget),
             None if cut == At(0) => Verdict::Infeasible,
             None => Verdict::Undecided(Why::Incomplete),

@@ -1,10 +1,10 @@
-//! The question "is there a plan in this zone?" as a formula: solutions are plans, plans are
+//! The question "is there a reordering in this zone?" as a formula: solutions are reorderings, reorderings are
 //! solutions.
 //!
-//! For each node a variable encodes whether it is in the plan; for pairs of nodes whose order matters
+//! For each node a variable encodes whether it is in the reordering; for pairs of nodes whose order matters
 //! one encodes which comes first. A pair of critical sections that exclude each other: one ends before
 //! the other begins. A read: a write of its value comes before it, and no other write between
-//! them. Nodes that are not in the plan may be anywhere; after all others is always possible,
+//! them. Nodes that are not in the reordering may be anywhere; after all others is always possible,
 //! so they never make a solution impossible.
 
 use rustc_hash::FxHashMap;
@@ -25,7 +25,7 @@ pub(super) struct Encoding<'i, 'a> {
     nodes: Nodes,
     /// The writes of each variable that have a node, in the order of the run.
     writes: FxHashMap<VarId, Vec<At>>,
-    /// By node: it is in the plan.
+    /// By node: it is in the reordering.
     inside: Vec<Truth>,
     formula: Formula,
 }
@@ -48,7 +48,7 @@ impl<'i, 'a> Encoding<'i, 'a> {
         Some(Self { index, goal, zone, nodes, writes, inside, formula })
     }
 
-    /// The events that follow the zone's base, if there is a plan.
+    /// The events that follow the zone's base, if there is a reordering.
     pub(super) fn solve(mut self) -> (Outcome, Vec<At>) {
         self.threads();
         self.goal();
@@ -58,12 +58,12 @@ impl<'i, 'a> Encoding<'i, 'a> {
             return (Outcome::Unknown, Vec::new());
         }
         match self.formula.solve() {
-            Outcome::Yes => (Outcome::Yes, self.plan()),
+            Outcome::Yes => (Outcome::Yes, self.reordering()),
             other => (other, Vec::new()),
         }
     }
 
-    fn plan(&self) -> Vec<At> {
+    fn reordering(&self) -> Vec<At> {
         let inside = |i: &usize| self.formula.holds(self.inside[*i]);
         let mut order: Vec<usize> = (0..self.nodes.len()).filter(inside).collect();
         order.sort_unstable_by_key(|&i| self.formula.place(i as u32));
@@ -75,7 +75,7 @@ impl<'i, 'a> Encoding<'i, 'a> {
         steps
     }
 
-    /// That an event is in the plan. Not for events on which nothing depends.
+    /// That an event is in the reordering. Not for events on which nothing depends.
     fn is_in(&self, at: At) -> Truth {
         match self.nodes.of(at) {
             Some(node) => self.inside[node as usize],
@@ -84,7 +84,7 @@ impl<'i, 'a> Encoding<'i, 'a> {
         }
     }
 
-    /// That both are in the plan implies that `a` comes before `b`: what is done comes first.
+    /// That both are in the reordering implies that `a` comes before `b`: what is done comes first.
     fn before(&mut self, a: At, b: At) -> Truth {
         match (self.nodes.of(a), self.nodes.of(b)) {
             (Some(a), Some(b)) => {
@@ -121,7 +121,7 @@ impl<'i, 'a> Encoding<'i, 'a> {
             {
                 self.needs(at, fork);
             }
-            // A window may end inside of an update, which is indivisible unless the plan ends there.
+            // A window may end inside of an update, which is indivisible unless the reordering ends there.
             if end == at
                 && history.second_half(at).is_some()
                 && self.goal.events.last() != Some(&at)
@@ -210,7 +210,7 @@ impl<'i, 'a> Encoding<'i, 'a> {
         if !self.goal.events.contains(&read) || self.index.history.second_half(read).is_some() {
             return Some(self.is_in(read));
         }
-        // Some later event of its thread is in the plan; the next that has a node decides.
+        // Some later event of its thread is in the reordering; the next that has a node decides.
         let own = self.nodes.of(read)?;
         let thread = self.nodes.list[own as usize].thread;
         let next =

@@ -1,11 +1,11 @@
-//! A proof that there is no plan, from a part of what every plan contains.
+//! A proof that there is no reordering, from a part of what every reordering contains.
 //!
-//! Some events are in every plan: those of the goal and what they need for certain. Of these, the last
-//! few of each thread are the nodes; what a plan asks of them is written down, and where it speaks of
+//! Some events are in every reordering: those of the goal and what they need for certain. Of these, the last
+//! few of each thread are the nodes; what a reordering asks of them is written down, and where it speaks of
 //! an event that is no node, something weaker: "before an event that is too old" becomes "before the
-//! first node of its thread", "after an event that may or may not be in the plan" becomes "after the
-//! last node of its thread", and constraints that do not concern nodes are left out. Every plan is a solution, so
-//! without a solution there is no plan. A solution means nothing.
+//! first node of its thread", "after an event that may or may not be in the reordering" becomes "after the
+//! last node of its thread", and constraints that do not concern nodes are left out. Every reordering is a solution, so
+//! without a solution there is no reordering. A solution means nothing.
 
 use untorn_trace::{Op, ThreadId, VarId};
 
@@ -15,6 +15,7 @@ use crate::goal::Goal;
 use crate::history::{At, ReadFrom, Section};
 use crate::index::{Cut, Index, ReadConstraint, exclude_each_other};
 use crate::nodes::{Node, Nodes};
+use crate::rows::Row;
 use crate::zone::Zone;
 
 pub(super) struct Refutation<'i, 'a> {
@@ -25,7 +26,7 @@ pub(super) struct Refutation<'i, 'a> {
     /// By thread: its first and its last node.
     ends: Vec<Option<(u32, u32)>>,
     /// By node: how many events it needs of each thread.
-    rows: Vec<&'i [u32]>,
+    rows: Vec<Row>,
     formula: Formula,
 }
 
@@ -58,7 +59,7 @@ impl<'i, 'a> Refutation<'i, 'a> {
         Self { index, goal, zone, nodes, ends, rows: Vec::new(), formula }
     }
 
-    /// Whether there is certainly no plan.
+    /// Whether there is certainly no reordering.
     pub(super) fn succeeds(mut self) -> bool {
         if self.nodes.len() > MAX_NODES {
             return false;
@@ -138,17 +139,20 @@ impl<'i, 'a> Refutation<'i, 'a> {
             // A read of the goal may do without its source.
             let free = self.goal.events.contains(&node.at) && !self.goes_on(node.at);
             let from = if free { history.previous(node.at) } else { Some(node.at) };
-            self.rows.push(from.map_or(&[], |at| index.must().needed_by(history, at)));
+            self.rows.push(from.map_or(Row::default(), |at| index.must().needed_by(history, at)));
         }
-        for nodes in &by_thread {
-            let mut known: &[u32] = &[];
+        let some = by_thread.iter().enumerate().filter(|(_, nodes)| !nodes.is_empty());
+        let some: Vec<_> = some.map(|(i, nodes)| (ThreadId::from_index(i), nodes)).collect();
+        for &(_, nodes) in &some {
+            let mut known = Row::default();
             for &i in nodes {
                 let row = self.rows[i as usize];
-                if std::ptr::eq(known, row) {
+                if known == row {
                     continue;
                 }
                 known = row;
-                for (&count, theirs) in row.iter().zip(&by_thread) {
+                for &(thread, theirs) in &some {
+                    let count = index.must().count(row, thread);
                     let nth = |&j: &u32| history.nth(self.nodes.list[j as usize].at);
                     let before = theirs.partition_point(|j| nth(j) < count);
                     if before > 0 && theirs[before - 1] != i {
@@ -162,8 +166,7 @@ impl<'i, 'a> Refutation<'i, 'a> {
     /// Whether node `b` needs node `a`.
     fn precedes(&self, a: u32, b: u32) -> bool {
         let Node { at, thread, .. } = self.nodes.list[a as usize];
-        let count = self.rows[b as usize].get(thread.index()).copied();
-        self.index.history.nth(at) < count.unwrap_or(0)
+        self.index.history.nth(at) < self.index.must().count(self.rows[b as usize], thread)
     }
 
     /// Whether some later event of the thread of an event is certain.
@@ -347,7 +350,7 @@ impl<'i, 'a> Refutation<'i, 'a> {
         }
     }
 
-    /// `write` is the first of a thread's writes that are good and may be in the plan or not.
+    /// `write` is the first of a thread's writes that are good and may be in the reordering or not.
     fn offer_future(&mut self, read: &Read, thread: ThreadId, write: At, ways: &mut Vec<Truth>) {
         let index = self.index;
         let own = self.thread_of(read.at) == thread;
@@ -400,7 +403,7 @@ struct Read {
     bad: Vec<At>,
 }
 
-/// What is in every plan.
+/// What is in every reordering.
 fn certain(index: &Index<'_>, goal: &Goal) -> Cut {
     let history = index.history;
     let mut cut = vec![0; history.thread_count()];

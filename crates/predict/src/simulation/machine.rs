@@ -9,7 +9,7 @@ use crate::facts::Facts;
 use crate::history::{At, ReadFrom};
 use crate::simulation::shapes::{Shape, Stretch, ThreadSet};
 use crate::simulation::{Knowledge, Triple};
-use crate::world::{Schedule, World};
+use crate::world::{SuffixReordering, World};
 
 /// Whether a thread's recorded operations can be trusted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -66,8 +66,8 @@ impl<'f, 'h> Machine<'f, 'h> {
         }
     }
 
-    pub(super) fn schedule(&self) -> Schedule {
-        self.world.schedule()
+    pub(super) fn reordering(&self) -> SuffixReordering {
+        self.world.reordering()
     }
 
     /// Whether k happens.

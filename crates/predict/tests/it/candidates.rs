@@ -9,7 +9,7 @@ use untorn_predict::candidates::{
 use untorn_predict::candidates::{find, find_in};
 use untorn_predict::{At, Deadline, Facts, History, Origin, Pattern};
 use untorn_testkit::{Knobs, explains, for_random_traces, name_tables, torn_pairs};
-use untorn_trace::{Event, EventIdx, LabelId, LockId, Op, SiteId, Tables, ThreadId, VarId};
+use untorn_trace::{Event, EventIdx, LabelId, LockId, Op, SiteId, Tables, ThreadId, Value, VarId};
 
 fn point(history: &History, at: At) -> ProgramPoint {
     let event = history.event(at);
@@ -155,10 +155,11 @@ fn pair_key(history: &History, events: [At; 4]) -> PairKey {
 fn check_pair(
     history: &History,
     events: &[Event],
-    expected: &BTreeSet<PairKey>,
+    expected: &BTreeSet<(PairKey, bool)>,
     candidate: &PairCandidate,
 ) -> Result<(), String> {
-    if !expected.contains(&(candidate.points, candidate.writes, candidate.same_order)) {
+    let key = (candidate.points, candidate.writes, candidate.same_order);
+    if !expected.contains(&(key, candidate.is_one_object)) {
         return Err(format!("invented: {candidate:?}"));
     }
     for goal in &candidate.goals {
@@ -182,7 +183,7 @@ fn check_pair(
     Ok(())
 }
 
-/// Candidates of two variables match the definition, for all objects at once and for two.
+/// Candidates of two variables match the definition, whether they are of one object or of two; and they say which.
 #[test]
 fn no_pair_is_missed_and_none_invented() {
     for (split, seeds) in [(8, 0..25_000), (2, 25_000..40_000)] {
@@ -194,15 +195,23 @@ fn no_pair_is_missed_and_none_invented() {
             let facts = Facts::new(&history);
             let limits = Limits::default();
             let found = find_in(&facts, Sources::Declared, limits, &Objects::new(objects));
-            let torn = torn_pairs(events, object).into_iter();
-            let expected: BTreeSet<PairKey> = torn
-                .map(|torn| pair_key(&history, torn.events.map(|at| At(at.0 as u32))))
+            let torn = torn_pairs(events, |_| Some(0)).into_iter();
+            let owner = |at: At| object(VarId(history.event(at).op.target()));
+            let expected: BTreeSet<(PairKey, bool)> = torn
+                .map(|torn| torn.events.map(|at| At(at.0 as u32)))
+                .map(|[a, b, c, d]| (pair_key(&history, [a, b, c, d]), owner(a) == owner(d)))
                 .collect();
-            for candidate in &found.pairs {
+            let seen: Vec<&PairCandidate> =
+                found.pairs.iter().filter(|pair| pair.is_seen).collect();
+            for &candidate in &seen {
                 check_pair(&history, events, &expected, candidate)?;
+                let [one, other] = candidate.vars.map(object);
+                if candidate.is_one_object != (one == other) {
+                    return Err(format!("not of these objects: {candidate:?}"));
+                }
             }
             let untried = found.skipped_pairs;
-            let count = found.pairs.len() as u64 + untried.guarded + untried.ordered;
+            let count = seen.len() as u64 + untried.guarded + untried.ordered;
             if count != expected.len() as u64 || untried.left_out > 0 {
                 return Err(format!("{count} candidates instead of {}", expected.len()));
             }
@@ -300,6 +309,78 @@ fn pairs(steps: &[(u32, &str, u32)]) -> Vec<String> {
     found.pairs.iter().map(PairCandidate::letters).collect()
 }
 
+/// The same with values, and each variable an object of its own.
+fn found_with(steps: &[(u32, &str, u32, i64)]) -> Candidates {
+    let plain: Vec<(u32, &str, u32)> =
+        steps.iter().map(|&(thread, step, site, _)| (thread, step, site)).collect();
+    let (mut events, tables) = trace(&plain);
+    for (event, &(.., value)) in events.iter_mut().zip(steps) {
+        match &mut event.op {
+            Op::Read { known, value: own, .. } | Op::Write { known, value: own, .. } => {
+                (*known, *own) = (true, Value::int(value));
+            }
+            _ => {}
+        }
+    }
+    let history = History::new(events, &tables).expect("short");
+    let objects = Objects::new((0..history.var_count() as u32).map(Some).collect());
+    let facts = Facts::new(&history);
+    find_in(&facts, Sources::All, Limits::default(), &objects)
+}
+
+/// Each of two threads checks the variable of the other one and then writes its own; the second one finds the first
+/// gone, and does not write.
+#[test]
+fn write_skew_that_did_not_happen_is_a_candidate() {
+    let leave = |thread: u32, other: &'static str, own: Option<&'static str>| {
+        let mut steps = vec![(thread, "c0", 9, 0), (thread, other, 1, i64::from(own.is_some()))];
+        steps.extend(own.map(|own| (thread, own, 2, 0)));
+        steps.push((thread, "e0", 9, 0));
+        steps
+    };
+    let one = leave(0, "r1", Some("w0"));
+    let unseen = |found: &Candidates| {
+        let unseen = found.pairs.iter().filter(|pair| !pair.is_seen);
+        unseen.map(PairCandidate::letters).collect::<Vec<_>>()
+    };
+    // Variable 1 must be shared: somebody writes it in the end.
+    let end = vec![(2, "w1", 7, 5)];
+    let good = found_with(&[one.clone(), leave(1, "r0", None), end.clone()].concat());
+    assert_eq!(unseen(&good), ["RRWW"]);
+    // It read the same and stayed: something else decides.
+    let mut same = leave(1, "r0", None);
+    same[1].3 = 1;
+    assert_eq!(unseen(&found_with(&[one, same, end].concat())), [] as [&str; 0]);
+}
+
+/// A read and a write two calls below one method, twice.
+fn far(values: [[i64; 2]; 2]) -> usize {
+    let run = |thread: u32, [read, written]: [i64; 2]| {
+        vec![
+            (thread, "c0", 9, 0),
+            (thread, "c1", 8, 0),
+            (thread, "c2", 7, 0),
+            (thread, "r0", 1, read),
+            (thread, "e2", 7, 0),
+            (thread, "e1", 8, 0),
+            (thread, "c3", 6, 0),
+            (thread, "c4", 5, 0),
+            (thread, "w0", 2, written),
+            (thread, "e4", 5, 0),
+            (thread, "e3", 6, 0),
+            (thread, "e0", 9, 0),
+        ]
+    };
+    found_with(&[run(0, values[0]), run(1, values[1])].concat()).candidates.len()
+}
+
+#[test]
+fn what_is_far_apart_belongs_together_if_the_value_decides() {
+    assert_eq!(far([[5, 4], [4, 3]]), 1);
+    assert_eq!(far([[5, 7], [7, 7]]), 0, "the same is written, whatever was read");
+    assert_eq!(far([[5, 7], [5, 8]]), 0, "the same was read");
+}
+
 /// What was not analysed because time was over is counted; nothing else changes.
 #[test]
 fn what_comes_too_late_is_counted() {
@@ -384,7 +465,7 @@ fn set_over_vector(second_value: u64) -> Candidates {
     for event in &mut events {
         let value = if event.thread == ThreadId(0) { 0 } else { second_value };
         if let Op::Read { known, value: of, .. } = &mut event.op {
-            (*known, *of) = (true, untorn_trace::Value(value));
+            (*known, *of) = (true, Value(value));
         }
     }
     found(&events, &tables, Sources::All).1
@@ -418,9 +499,7 @@ fn a_hot_variable_costs_what_its_places_cost() {
         events.push(Event::new(thread, Op::End { label }, SiteId(0)));
     }
     let tables = name_tables(&events);
-    let start = Instant::now();
     let (_, found) = found(&events, &tables, Sources::All);
-    assert!(found.candidates.len() > 50);
+    assert!((50..5000).contains(&found.candidates.len()), "{}", found.candidates.len());
     assert!(found.candidates.iter().all(|candidate| candidate.goals.len() <= 6));
-    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
 }

@@ -3,7 +3,7 @@
 use crate::common::{STRENGTHS, compare, goals, history, indices, zero};
 use untorn_predict::closure::Closure;
 use untorn_predict::{Answer, Engine};
-use untorn_testkit::{Knobs, PlanOracle, Rng, for_random_traces};
+use untorn_testkit::{Knobs, ReorderingOracle, Rng, for_random_traces};
 use untorn_trace::Event;
 
 #[derive(Default, Debug)]
@@ -19,12 +19,12 @@ fn check(events: &[Event], tally: &mut Tally) -> Result<(), String> {
         return Ok(());
     }
     let history = history(events);
-    let oracle = PlanOracle::new(events, &zero);
+    let oracle = ReorderingOracle::new(events, &zero);
     let goals = goals(&history, &mut Rng::new(events.len() as u64), 6);
     for (i, (strength, rule)) in STRENGTHS.into_iter().enumerate() {
         let mut closure = Closure::new(&history, strength);
         for goal in &goals {
-            let expected = oracle.exists_plan(&indices(&goal.events), rule).is_some();
+            let expected = oracle.exists_reordering(&indices(&goal.events), rule).is_some();
             let answer = closure.decide(goal);
             compare(events, goal, rule, expected, &answer)?;
             tally.feasible[i] += u32::from(expected);

@@ -4,7 +4,7 @@ use crate::common::{STRENGTHS, compare, goals, history, indices, zero};
 use untorn_predict::planner::{Planner, PlannerBudget};
 use untorn_predict::sat::{Budget, Sat};
 use untorn_predict::{Answer, Engine};
-use untorn_testkit::{Knobs, PlanOracle, Rng, for_random_traces};
+use untorn_testkit::{Knobs, ReorderingOracle, Rng, for_random_traces};
 use untorn_trace::Event;
 
 fn check(events: &[Event]) -> Result<(), String> {
@@ -12,13 +12,13 @@ fn check(events: &[Event]) -> Result<(), String> {
         return Ok(());
     }
     let history = history(events);
-    let oracle = PlanOracle::new(events, &zero);
+    let oracle = ReorderingOracle::new(events, &zero);
     let goals = goals(&history, &mut Rng::new(events.len() as u64), 4);
     for (strength, rule) in STRENGTHS {
         let mut sat = Sat::new(&history, strength, Budget::default());
         let mut planner = Planner::new(&history, strength, PlannerBudget::default());
         for goal in &goals {
-            let expected = oracle.exists_plan(&indices(&goal.events), rule).is_some();
+            let expected = oracle.exists_reordering(&indices(&goal.events), rule).is_some();
             for (name, answer) in [("solver", sat.decide(goal)), ("planner", planner.decide(goal))]
             {
                 compare(events, goal, rule, expected, &answer)

@@ -4,8 +4,8 @@ use crate::common::validate;
 use untorn_predict::planner::{Planner, PlannerBudget};
 use untorn_predict::precise::Precise;
 use untorn_predict::sat::{Budget, Sat};
-use untorn_predict::{Answer, At, Engine, Goal, History, Plan, Strength};
-use untorn_testkit::{PlanRule, name_tables};
+use untorn_predict::{Answer, At, Engine, Goal, History, Reordering, Strength};
+use untorn_testkit::{ReorderingRule, name_tables};
 use untorn_trace::{Event, Op, SiteId, ThreadId, Value, VarId};
 
 /// `1 r x 0` a step: thread, operation, variable, value. Variables start as 0.
@@ -21,12 +21,12 @@ fn trace(steps: &[&str]) -> Vec<Event> {
     steps.iter().map(event).collect()
 }
 
-/// The common answer of all engines; plans are validated.
-fn answer(events: &[Event], strength: Strength, goal: &[u32]) -> Option<Plan> {
+/// The common answer of all engines; reorderings are validated.
+fn answer(events: &[Event], strength: Strength, goal: &[u32]) -> Option<Reordering> {
     let rule = match strength {
-        Strength::Lock | Strength::Filtered => PlanRule::Lock,
-        Strength::Precise => PlanRule::SameValue,
-        Strength::Under => PlanRule::SameSource,
+        Strength::Lock | Strength::Filtered => ReorderingRule::Lock,
+        Strength::Precise => ReorderingRule::SameValue,
+        Strength::Under => ReorderingRule::SameSource,
     };
     let history = History::new(events.to_vec(), &name_tables(events)).expect("short");
     let goal = Goal::new(&goal.iter().map(|&at| At(at)).collect::<Vec<_>>());
@@ -36,8 +36,8 @@ fn answer(events: &[Event], strength: Strength, goal: &[u32]) -> Option<Plan> {
         Planner::new(&history, strength, PlannerBudget::default()).decide(&goal),
     ];
     let feasible = answers.each_ref().map(|answer| match answer {
-        Answer::Feasible(plan) => {
-            validate(events, &goal, plan, rule).expect("a plan");
+        Answer::Feasible(reordering) => {
+            validate(events, &goal, reordering, rule).expect("a reordering");
             true
         }
         Answer::Infeasible => false,
@@ -45,7 +45,7 @@ fn answer(events: &[Event], strength: Strength, goal: &[u32]) -> Option<Plan> {
     });
     assert!(feasible.iter().all(|&f| f == feasible[0]), "{answers:?}");
     let [_, _, planned] = answers;
-    if let Answer::Feasible(plan) = planned { Some(plan) } else { None }
+    if let Answer::Feasible(reordering) = planned { Some(reordering) } else { None }
 }
 
 /// The planning paper, Figure 1: T2 writes x only if it finds the flag that T1 sets in its block.
@@ -53,9 +53,13 @@ fn answer(events: &[Event], strength: Strength, goal: &[u32]) -> Option<Plan> {
 fn planning_figure_1() {
     let events = trace(&["1 r x 0", "1 w f 1", "1 r x 0", "2 r f 1", "2 w x 5"]);
     let goal = [0, 4, 2];
-    let plan = answer(&events, Strength::Precise, &goal).expect("feasible");
-    assert_eq!(plan.steps, [0, 1, 3, 4, 2].map(At), "the paper's plan, and then the third event");
-    // Without the flag in time there is a lock-valid plan, which the program cannot follow.
+    let reordering = answer(&events, Strength::Precise, &goal).expect("feasible");
+    assert_eq!(
+        reordering.steps,
+        [0, 1, 3, 4, 2].map(At),
+        "the paper's plan, and then the third event"
+    );
+    // Without the flag in time there is a lock-valid reordering, which the program cannot follow.
     let events = trace(&["1 r x 0", "1 r x 0", "1 w f 1", "2 r f 1", "2 w x 5"]);
     assert!(answer(&events, Strength::Lock, &[0, 4, 1]).is_some());
     assert!(answer(&events, Strength::Precise, &[0, 4, 1]).is_none());

@@ -1,9 +1,9 @@
-//! Lock-valid prediction against the search through all plans.
+//! Lock-valid prediction against the search through all reorderings.
 
 use untorn_predict::Facts;
 use untorn_predict::lock_valid::{LockValid, Verdict};
 use untorn_predict::{At, Goal, History};
-use untorn_testkit::plans::{PlanOracle, PlanRule, check_plan};
+use untorn_testkit::reorderings::{ReorderingOracle, ReorderingRule, check_reordering};
 use untorn_testkit::{Knobs, Rng, for_random_traces, name_tables};
 use untorn_trace::{Event, EventIdx, Op, VarId};
 
@@ -47,21 +47,21 @@ fn compare(events: &[Event], tally: &mut Tally, rng: &mut Rng) -> Result<(), Str
     let history = History::new(events.to_vec(), &tables).map_err(|error| error.to_string())?;
     let facts = Facts::new(&history);
     let mut engine = LockValid::new(&facts);
-    let oracle = PlanOracle::new(events, &initial);
+    let oracle = ReorderingOracle::new(events, &initial);
     for triple in goals(events, rng, 3) {
         let goal = triple.map(|at| EventIdx(u64::from(at)));
-        let truth = oracle.exists_plan(&goal, PlanRule::Lock).is_some();
+        let truth = oracle.exists_reordering(&goal, ReorderingRule::Lock).is_some();
         tally.asked += 1;
         tally.feasible += u64::from(truth);
         match engine.verdict(&Goal::new(&triple.map(At))) {
-            Verdict::Feasible(schedule) => {
-                let plan: Vec<EventIdx> =
-                    schedule.plan().steps.into_iter().map(EventIdx::from).collect();
-                check_plan(events, &initial, &goal, &plan, PlanRule::Lock)
-                    .map_err(|fault| format!("goal {triple:?}: {fault:?} in {plan:?}"))?;
+            Verdict::Feasible(short) => {
+                let reordering: Vec<EventIdx> =
+                    short.reordering().steps.into_iter().map(EventIdx::from).collect();
+                check_reordering(events, &initial, &goal, &reordering, ReorderingRule::Lock)
+                    .map_err(|fault| format!("goal {triple:?}: {fault:?} in {reordering:?}"))?;
             }
             Verdict::Infeasible if truth => {
-                return Err(format!("goal {triple:?}: there is a plan"));
+                return Err(format!("goal {triple:?}: there is a reordering"));
             }
             Verdict::Infeasible => {}
             Verdict::Undecided(_) if truth => tally.missed += 1,

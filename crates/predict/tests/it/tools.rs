@@ -9,8 +9,8 @@ use std::process::Command;
 
 use crate::common::{STRENGTHS, goals, history, indices, validate, zero};
 use untorn_predict::export::Exported;
-use untorn_predict::{Goal, Plan};
-use untorn_testkit::{Knobs, PlanOracle, Rng, TraceGen};
+use untorn_predict::{Goal, Reordering};
+use untorn_testkit::{Knobs, ReorderingOracle, Rng, TraceGen};
 use untorn_trace::Event;
 
 fn solver(name: &str) -> PathBuf {
@@ -50,10 +50,11 @@ fn questions(seeds: std::ops::Range<u64>) -> Vec<(Vec<Event>, Goal, usize, bool)
         if events.is_empty() {
             continue;
         }
-        let oracle = PlanOracle::new(&events, &zero);
+        let oracle = ReorderingOracle::new(&events, &zero);
         let kind = seed as usize % 3;
         for goal in goals(&history(&events), &mut Rng::new(seed), 2) {
-            let expected = oracle.exists_plan(&indices(&goal.events), STRENGTHS[kind].1).is_some();
+            let expected =
+                oracle.exists_reordering(&indices(&goal.events), STRENGTHS[kind].1).is_some();
             all.push((events.clone(), goal, kind, expected));
         }
     }
@@ -108,8 +109,9 @@ fn pyperplan_solves_pddl_and_unified_planning_validates_it() {
             let history = history(events);
             let (strength, rule) = STRENGTHS[*kind];
             let exported = Exported::new(&history, strength, goal, 1000).expect("small");
-            let plan = Plan { steps: exported.read_plan(words).expect("our own actions") };
-            validate(events, goal, &plan, rule).expect("a plan");
+            let reordering =
+                Reordering { steps: exported.read_plan(words).expect("our own actions") };
+            validate(events, goal, &reordering, rule).expect("a reordering");
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::common::{STRENGTHS, compare, goals, history, indices, validate, zero}
 use untorn_predict::precise::Precise;
 use untorn_predict::sat::{Budget, Sat};
 use untorn_predict::{Answer, Engine};
-use untorn_testkit::{Knobs, PlanOracle, Rng, Workload, for_random_traces};
+use untorn_testkit::{Knobs, ReorderingOracle, Rng, Workload, for_random_traces};
 use untorn_trace::{Event, VarId};
 
 fn check(events: &[Event], window: u32, decided: &mut [u32; 3]) -> Result<(), String> {
@@ -12,13 +12,13 @@ fn check(events: &[Event], window: u32, decided: &mut [u32; 3]) -> Result<(), St
         return Ok(());
     }
     let history = history(events);
-    let oracle = PlanOracle::new(events, &zero);
+    let oracle = ReorderingOracle::new(events, &zero);
     let goals = goals(&history, &mut Rng::new(events.len() as u64), 4);
     let budget = Budget { whole: 0, window, ..Budget::default() };
     for (strength, rule) in STRENGTHS {
         let mut sat = Sat::new(&history, strength, budget);
         for goal in &goals {
-            let expected = oracle.exists_plan(&indices(&goal.events), rule).is_some();
+            let expected = oracle.exists_reordering(&indices(&goal.events), rule).is_some();
             let answer = sat.decide(goal);
             compare(events, goal, rule, expected, &answer)?;
             decided[match answer {
@@ -53,15 +53,15 @@ fn plans_of_long_histories_are_plans() {
         for (strength, rule) in STRENGTHS {
             let mut engine = Precise::new(&history, strength, Budget::default());
             for goal in goals(&history, &mut Rng::new(seed), 60) {
-                if let Answer::Feasible(plan) = engine.decide(&goal) {
-                    validate(&events, &goal, &plan, rule).expect("a plan");
+                if let Answer::Feasible(reordering) = engine.decide(&goal) {
+                    validate(&events, &goal, &reordering, rule).expect("a reordering");
                 }
             }
         }
     }
 }
 
-/// Candidates by the test above: a window ended between the halves of an update, and the plan continued with
+/// Candidates by the test above: a window ended between the halves of an update, and the reordering continued with
 /// other threads from there.
 #[test]
 fn a_window_does_not_tear_an_update() {
@@ -78,11 +78,14 @@ fn a_window_does_not_tear_an_update() {
     for window in 1..8 {
         for (strength, rule) in STRENGTHS {
             let budget = Budget { whole: 0, window, ..Budget::default() };
-            if let Answer::Feasible(plan) = Sat::new(&history, strength, budget).decide(&goal) {
-                validate(&events, &goal, &plan, rule).expect("a plan");
+            if let Answer::Feasible(reordering) = Sat::new(&history, strength, budget).decide(&goal)
+            {
+                validate(&events, &goal, &reordering, rule).expect("a reordering");
             }
         }
     }
-    let plan = Sat::new(&history, Strength::Precise, Budget::default()).decide(&goal);
-    assert!(matches!(plan, Answer::Feasible(plan) if plan.steps == [0, 1, 3, 4].map(At)));
+    let reordering = Sat::new(&history, Strength::Precise, Budget::default()).decide(&goal);
+    assert!(
+        matches!(reordering, Answer::Feasible(reordering) if reordering.steps == [0, 1, 3, 4].map(At))
+    );
 }

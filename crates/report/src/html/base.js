@@ -42,6 +42,14 @@ function fitEnd(text, pixels, font) {
   while (from < text.length - 1 && widthOf((from ? "…" : "") + text.slice(from), font) > pixels) from++;
   return (from ? "…" : "") + text.slice(from);
 }
+// Names of threads of a pool differ at the end, and what they are is at the beginning.
+function fitMiddle(text, pixels, font) {
+  if (text.length < 400 && widthOf(text, font) <= pixels) return text;
+  let kept = Math.min(text.length, 120) - 1;
+  const cutTo = (n) => text.slice(0, Math.ceil(n / 2)) + "…" + text.slice(text.length - Math.floor(n / 2));
+  while (kept > 2 && widthOf(cutTo(kept), font) > pixels) kept--;
+  return cutTo(kept);
+}
 const clamp = (low, value, high) => Math.min(high, Math.max(low, value));
 const side = (lane) => (lane === 0 ? "a" : "b");
 const STATUS = { confirmed: "Confirmed", predicted: "Predicted, not reached", undecided: "Undecided" };

@@ -154,7 +154,7 @@ function drawSwitches(story, g) {
       if (!g.narrow) {
         const left = row.lane === 0;
         const room = (left ? x2 - g.box(0)[0] - 14 : g.box(row.lane)[1] - x2 - 12) - (isDeadlock(story) ? 10 : 0);
-        out.push(s("text", { x: left ? x2 - 7 : x2 + 8, y: y - 4, "text-anchor": left ? "end" : "start", "font-size": 11, fill: "var(--ink3)" }, fit(widthOf(row.label, "400 11px") > room ? row.label.replace("switch to ", "to ") : row.label, room, "400 11px")));
+        out.push(s("text", { x: left ? x2 - 7 : x2 + 8, y: y - 4, "text-anchor": left ? "end" : "start", "font-size": 11, fill: "var(--ink3)" }, fitMiddle(widthOf(row.label, "400 11px") > room ? row.label.replace("switch to ", "to ") : row.label, room, "400 11px")));
       }
     }
     if (row.kind !== "effect") last = row.lane;
@@ -272,7 +272,9 @@ function drawHead(story, g) {
   const out = [];
   story.lanes.forEach((lane, i) => {
     const x = g.life(i), room = Math.min(150, story.lanes.length > 2 ? g.lane - 24 : i === 0 ? (x - g.gutter) * 2 : (g.width - x) * 2) - 18;
-    const name = fit(lane.name, Math.min(room, i < 2 ? (Math.abs(g.trackX(0) + (g.mem - 8) / 2 - x) - g.mem / 2 - 2) * 2 : room), "620 13.5px"), w = widthOf(name, "620 13.5px") + 16;
+    // The mark and the gap behind it belong to the name; beside it stands the title of the memory.
+    const beside = (Math.abs(g.trackX(0) + (g.mem - 8) / 2 - x) - Math.max(g.mem / 2, g.narrow ? 26 : 44) - 4) * 2 - 16;
+    const name = fitMiddle(lane.name, Math.max(24, i < 2 ? Math.min(room, beside) : room), "620 13.5px"), w = widthOf(name, "620 13.5px") + 16;
     out.push(i === 0 ? s("rect", { x: x - w / 2, y: 18, width: 9, height: 9, fill: "var(--a)" }) : s("circle", { cx: x - w / 2 + 4.5, cy: 22.5, r: 4.5, fill: "var(--b)" }));
     out.push(s("text", { x: x - w / 2 + 15, y: 27, "font-size": 13.5, "font-weight": 620, fill: "var(--ink)" }, name, s("title", {}, lane.name)));
   });

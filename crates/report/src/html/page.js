@@ -9,7 +9,7 @@ function open(next, step) {
   const parts = [lead(next), next.notice ? h("section", { class: "card notice" }, h("h2", {}, next.notice.title), h("p", {}, next.notice.text)) : null, stage && stage.element];
   if (next.nodes.length > 1) parts.push(h("div", { class: "pair" }, why(next), graph(next)));
   else if (isDeadlock(next)) parts.push(why(next));
-  parts.push(fixes(next), evidence(next), ...failures());
+  parts.push(fixes(next), evidence(next), ...failures(), ...folded());
   story.replaceChildren(...parts.filter(Boolean));
   if (stage) stage.show();
   if (rail) rail.mark(next);
@@ -18,9 +18,27 @@ function open(next, step) {
 }
 
 // Runs that failed and that no torn block explains.
+/** What happened and is not counted: behind a disclosure, because nobody has to act on it. */
+function folded() {
+  if (!data.folded.length) return [];
+  const lines = h("ul", {}, data.folded.map((line) => h("li", {}, line)));
+  return [h("details", { class: "card notice" }, h("summary", {}, "Not counted: " + data.folded.length), lines)];
+}
+
 function failures() {
   return data.failures.map((failure) => h("section", { class: "card notice" }, h("h2", {}, failure.title),
-    h("ul", {}, failure.sentences.map((sentence) => h("li", {}, sentence))), h("p", {}, h("code", {}, failure.replay))));
+    failure.calls ? calls(failure.calls) : null, h("ul", {}, failure.sentences.map((sentence) => h("li", {}, sentence))), h("p", {}, h("code", {}, failure.replay))));
+}
+
+// The calls of a scenario, with what each gives in the sequential order that comes nearest.
+function calls(table) {
+  const head = ["", "when", "call", "result", "nearest sequential order"].map((text) => h("th", {}, text));
+  const rows = table.rows.map((row, at) => {
+    const place = table.nearest.indexOf(at);
+    const cells = [row.section, `${row.span[0]}–${row.span[1]}`, row.call, row.result, `${place < 0 ? "" : `${place + 1}. `}${row.sequential}${row.differs ? "  ← differs" : ""}`];
+    return h("tr", { class: row.differs ? "differs" : undefined }, cells.map((text) => h("td", {}, text)));
+  });
+  return h("table", { class: "calls" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows));
 }
 
 function remember(step) {
@@ -89,7 +107,7 @@ function onKey(event) {
 }
 
 function empty() {
-  story.append(...failures());
+  story.append(...failures(), ...folded());
   story.append(h("section", { class: "card empty" }, h("h1", {}, data.empty.title), h("p", { class: "dek" }, data.empty.text),
     h("div", { class: "row" }, h("button", { class: "plainbtn", type: "button", onclick: () => dialogs.unseen.showModal() }, "See what was not instrumented"), data.empty.command ? h("code", {}, data.empty.command) : null)));
 }

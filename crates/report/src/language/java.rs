@@ -50,6 +50,7 @@ impl Language for Java {
                 one_update(variable, value)
             }
             Problem::OneVariable { .. } => super::neutral::one_variable(problem),
+            Problem::StaleCheck { variable, value } => Some(stale_check(variable, value)),
             Problem::TwoVariables { pattern, variables } => Some(two_variables(pattern, variables)),
             Problem::LibraryClass { class } => collection(class),
             Problem::TwoCalls { first, last } => one_call(first, last),
@@ -110,6 +111,18 @@ fn one_update(x: &str, value: Option<&str>) -> Option<Fix> {
             format!("An AtomicReference with compareAndSet in a loop. {only}"),
         )
     })
+}
+
+/// The check inside of the update.
+fn stale_check(x: &str, value: Option<&str>) -> Fix {
+    let fix = super::neutral::stale_check(x);
+    if value.is_some_and(|value| value.parse::<f64>().is_ok()) {
+        let line = format!(
+            "{x}.updateAndGet(old -> /* the check of old */ ? … : old);  // AtomicInteger or AtomicLong"
+        );
+        return fix.with(&[], &[line]);
+    }
+    fix
 }
 
 fn two_variables(pattern: &str, [x, y]: [&str; 2]) -> Fix {

@@ -25,6 +25,7 @@ impl Language for Neutral {
             Problem::TwoVariables { pattern: "WRRW" | "RWWR" | "WWWW", variables: [x, y] } => {
                 Some(one_write(x, y))
             }
+            Problem::StaleCheck { variable, .. } => Some(stale_check(variable)),
             Problem::TwoVariables { .. }
             | Problem::LibraryClass { .. }
             | Problem::TwoCalls { .. } => None,
@@ -89,6 +90,17 @@ pub(super) fn one_variable(problem: &Problem<'_>) -> Option<Fix> {
         )),
         _ => None,
     }
+}
+
+/// The check belongs into the step that acts.
+pub(super) fn stale_check(x: &str) -> Fix {
+    Fix::new(
+        "Or check again in the step that acts",
+        format!(
+            "A compare and swap whose loop looks at {x} again each time: it stores only if what was checked still holds. \
+             Enough if {x} is the only state involved."
+        ),
+    )
 }
 
 /// Two variables in one referenced object.

@@ -51,6 +51,7 @@ pub fn story(finding: &Finding, check: Option<&CheckFacts>) -> Story {
         lanes: plot.lanes.clone(),
         variables: plot.variables.clone(),
         rips: Vec::new(),
+        claims: Vec::new(),
         nodes: nodes.collect(),
         links: finding.edges.iter().map(|edge| link(&plot, edge, &rows)).collect(),
         proof: proof(&plot),
@@ -198,6 +199,7 @@ fn link(plot: &Plot<'_>, edge: &Edge, rows: &[rows::Row]) -> Link {
         kind: format!("wants {lock}"),
         because: format!("{} waits for {lock}, which {} holds", from.thread, to.thread),
         rows: row(edge.from).zip(row(edge.to)).map(|(a, b)| [a, b]),
+        claims: Vec::new(),
     }
 }
 

@@ -4,8 +4,12 @@ use std::collections::BTreeSet;
 
 use super::{Card, Plot, composition};
 use crate::language::Phrase;
-use crate::model::{CheckFacts, Finding, Scene};
+use crate::model::{CheckFacts, Finding, Scene, SceneStep};
+use crate::operation::Action;
 use crate::phrasing;
+
+/// The name of the call paths among the evidence.
+pub const CALLED_THROUGH: &str = "Called through";
 
 pub fn replay(finding: &Finding) -> Card {
     match &finding.evidence {
@@ -62,6 +66,18 @@ fn threads(plot: &Plot<'_>, scene: &Scene) -> String {
     out
 }
 
+/// The recorded calls by which a thread came to its block, from its start on; empty if there are none but the block.
+fn call_path(scene: &Scene, node: usize, thread: &str) -> String {
+    let begins = |step: &&SceneStep| {
+        step.operation.action == Action::Begin && step.operation.transaction == Some(node)
+    };
+    let stack = scene.steps.iter().find(begins).map_or(&[][..], |step| &step.stack);
+    let mut path: Vec<&str> = stack.iter().map(String::as_str).collect();
+    // A synchronized method is a call and a block.
+    path.dedup();
+    if path.len() < 2 { String::new() } else { format!("{thread}: {}", path.join(" › ")) }
+}
+
 pub fn evidence(plot: &Plot<'_>, check: Option<&CheckFacts>) -> Vec<(String, String)> {
     let finding = plot.finding;
     let mut rows: Vec<(String, String)> = Vec::new();
@@ -110,6 +126,9 @@ pub fn evidence(plot: &Plot<'_>, check: Option<&CheckFacts>) -> Vec<(String, Str
     }
     if let Some(scene) = &finding.scene {
         row("Threads", threads(plot, scene));
+        for (node, own) in finding.transactions.iter().enumerate() {
+            row(CALLED_THROUGH, call_path(scene, node, &own.thread));
+        }
     }
     let objects: Vec<&str> = plot.variables.iter().map(|v| v.full.as_str()).collect();
     let title = match (finding.is_deadlock(), objects.len()) {

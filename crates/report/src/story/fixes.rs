@@ -87,6 +87,8 @@ struct Scheme<'a> {
     /// A lock that is held at both accesses of the interrupted thread, but not in between.
     apart: Option<String>,
     first_value: Option<&'a str>,
+    /// The block read the variable again before it wrote.
+    is_stale: bool,
     full: &'a str,
     manner: Option<&'a str>,
 }
@@ -119,6 +121,7 @@ impl<'a> Scheme<'a> {
             known: !steps.is_empty(),
             apart,
             first_value: first.value.as_deref(),
+            is_stale: plot.stale_check().is_some(),
             full: &first.target,
             manner: first.manner.as_deref(),
         })
@@ -127,6 +130,7 @@ impl<'a> Scheme<'a> {
     /// The first and the third access, in words.
     fn pair(&self) -> &'static str {
         match self.pattern.as_str() {
+            _ if self.is_stale => "the check and the write",
             "RWW" => "the read and the write",
             "RWR" => "both reads",
             "WWR" => "the write and the read",
@@ -185,6 +189,10 @@ impl<'a> Scheme<'a> {
     fn single_step(&self, language: &dyn Language) -> Option<Fix> {
         if !self.owns && self.owner.contains('#') {
             return None;
+        }
+        if self.is_stale {
+            let (variable, value) = (self.x.as_str(), self.first_value);
+            return language.fix(&Problem::StaleCheck { variable, value });
         }
         language.fix(&Problem::OneVariable {
             pattern: &self.pattern,

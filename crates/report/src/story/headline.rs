@@ -1,9 +1,12 @@
 //! What went wrong, in one sentence; is it real, in another.
 
+use super::course::Update;
 use super::{Plot, Span, composition, short_value, short_variable, split_block};
+use crate::claim::{self, Claim, Statement};
 use crate::model::{Finding, Why};
 use crate::operation::{Action, Operation};
 use crate::phrasing;
+use crate::replayed::Replayed;
 use crate::text::ellipsis;
 
 /// The name of this kind of violation.
@@ -15,11 +18,20 @@ pub fn kind(plot: &Plot<'_>) -> &'static str {
         return pair.kind();
     }
     let Some([first, ..]) = plot.three() else { return name_of("") };
-    match (plot.pattern.as_str(), first.value.as_deref()) {
-        ("RWW", Some("null")) => "Check then act",
-        (letters, _) => name_of(letters),
+    if plot.stale_check().is_some() {
+        return STALE_CHECK;
+    }
+    match (plot.pattern.as_str(), plot.update(), first.value.as_deref()) {
+        ("RWW", Some(Update::Lost), Some("null")) => "Check then act",
+        ("RWW", Some(Update::Open), _) if first.is_of_contents() => "Check then act",
+        ("RWW", Some(Update::Open), _) => "Torn update",
+        (letters, ..) => name_of(letters),
     }
 }
+
+/// A block that read the variable once more before it wrote: nothing is lost, but what it had decided before was
+/// outdated.
+pub const STALE_CHECK: &str = "Stale check";
 
 /// The name of a pattern of accesses.
 pub fn name_of(letters: &str) -> &'static str {
@@ -35,7 +47,7 @@ pub fn name_of(letters: &str) -> &'static str {
 
 /// Labels beside pattern and kind, which have their own places.
 pub fn labels(finding: &Finding) -> Vec<String> {
-    let known = ["conflict cycle", "deadlock", "replayable"];
+    let known = ["conflict cycle", "deadlock", Replayed::REPLAYABLE];
     let is_pattern = |badge: &str| badge.bytes().all(|letter| matches!(letter, b'R' | b'W'));
     let own = |badge: &&String| !known.contains(&badge.as_str()) && !is_pattern(badge);
     finding.badges.iter().filter(own).cloned().collect()
@@ -62,76 +74,149 @@ pub enum Part<'a> {
 }
 use Part::{Lane, Own, Text};
 
-pub fn headline(plot: &Plot<'_>) -> Vec<Span> {
+pub fn headline(plot: &Plot<'_>) -> (Vec<Span>, Vec<Claim>) {
     if let Some(calls) = composition::find(plot) {
-        return calls.headline(plot);
+        return (calls.headline(plot), Vec::new());
     }
     if let Some(pair) = plot.pair() {
         return pair.headline(plot);
     }
-    let Some(accesses) = plot.three() else { return spans(plot, &of_cycle(plot)) };
-    let [first, second, third] = accesses;
-    let (a, b) = (0, plot.lane(&second.thread).unwrap_or(1));
-    let x = ellipsis(&plot.key_variable(), 40);
-    let [had, made, got] = accesses.map(|op| short_value(op.value.as_deref()));
-    let parts = match (plot.pattern.as_str(), had, made, got) {
-        ("RWW", Some(had), _, _) if had == "null" && reads_null(plot, b, first) => vec![
-            Lane(a),
-            Text(" and "),
-            Lane(b),
-            Own(format!(" both found no {x}: ")),
-            Lane(a),
-            Text(" replaced the one that "),
-            Lane(b),
-            Text(" had just stored."),
-        ],
-        ("RWW", Some(had), Some(made), Some(got)) => vec![
-            Lane(b),
-            Own(format!("’s {x} of {made} is lost: ")),
-            Lane(a),
-            Own(format!(" overwrote it with {got}, still knowing only {had}.")),
-        ],
-        ("RWR", Some(had), _, Some(got)) if had != got => vec![
-            Lane(a),
-            Own(format!(" read {x} twice and got {had}, then {got}: ")),
-            Lane(b),
-            Text(" changed it in between."),
-        ],
-        ("WWR", Some(had), _, Some(got)) => vec![
-            Lane(a),
-            Own(format!(" wrote {had} to {x} and read back {got}: ")),
-            Lane(b),
-            Text(" overwrote it in between."),
-        ],
-        ("WRW", _, Some(made), Some(got)) => vec![
-            Lane(b),
-            Own(format!(" saw {x} at {made}, a value in between: ")),
-            Lane(a),
-            Own(format!(" went on to make it {got}.")),
-        ],
-        ("WWW", ..) => vec![
-            Lane(b),
-            Own(format!(" wrote {x} between two writes of ")),
-            Lane(a),
-            Own(format!(": what is left of {x} comes from both.")),
-        ],
-        _ => {
-            let verb = second.action.past();
-            let between =
-                format!(" between a {} and a {} by ", first.action.verb(), third.action.verb());
-            vec![Lane(b), Own(format!(" {verb} {x}{between}")), Lane(a), Text(", in one block.")]
-        }
-    };
-    spans(plot, &parts)
+    let Some(accesses) = plot.three() else { return (spans(plot, &of_cycle(plot)), Vec::new()) };
+    let (parts, claims) = match (plot.stale_check(), plot.pattern.as_str()) {
+        (Some(check), _) => of_check(plot, check),
+        (None, "RWW") => of_update(plot, accesses),
+        _ => of_three(plot, accesses),
+    }
+    .unwrap_or_else(|| neutral(plot, accesses));
+    (spans(plot, &parts), claims)
 }
 
-/// Whether the intruder read null of the same variable, too.
-fn reads_null(plot: &Plot<'_>, lane: usize, first: &Operation) -> bool {
-    plot.finding.operations.iter().any(|op| {
+type Heading<'a> = (Vec<Part<'a>>, Vec<Claim>);
+
+/// The lanes of the block and of the other thread, and the name of the variable.
+fn cast(plot: &Plot<'_>, second: &Operation) -> (usize, usize, String) {
+    let other = plot.lane(&second.thread).unwrap_or(1);
+    (0, other, ellipsis(&plot.key_variable(), 40))
+}
+
+/// A read and a write of a block, and another thread's write between them.
+fn of_update<'a>(plot: &Plot<'_>, three: [&Operation; 3]) -> Option<Heading<'a>> {
+    let [first, second, third] = three;
+    let (a, b, x) = cast(plot, second);
+    let [had, made, got] = three.map(|op| short_value(op.value.as_deref()));
+    let tear = claim::between(first, second, third);
+    match plot.update()? {
+        Update::Open | Update::Stale { .. } => None,
+        Update::Lost => {
+            if let Some(read) =
+                reads_null(plot, first, second).filter(|_| had.as_deref() == Some("null"))
+            {
+                let parts = vec![
+                    Lane(a),
+                    Text(" and "),
+                    Lane(b),
+                    Own(format!(" both found no {x}: ")),
+                    Lane(a),
+                    Text(" replaced the one that "),
+                    Lane(b),
+                    Text(" had just stored."),
+                ];
+                let found = claim::ordered(read, second);
+                return Some((parts, vec![tear, found, claim::lost(second, third)]));
+            }
+            let known = plot.course.knows_only(first, third.at);
+            let tail = if known { format!(", still knowing only {}", had?) } else { String::new() };
+            let parts = vec![
+                Lane(b),
+                Own(format!("’s {x} of {} is lost: ", made?)),
+                Lane(a),
+                Own(format!(" overwrote it with {}{tail}.", got?)),
+            ];
+            let knows = known.then(|| claim::knows_only(first, third.at));
+            let claims = [tear, claim::lost(second, third)].into_iter().chain(knows).collect();
+            Some((parts, claims))
+        }
+    }
+}
+
+/// A check that was outdated when the block acted.
+fn of_check<'a>(plot: &Plot<'_>, check: [&Operation; 4]) -> Option<Heading<'a>> {
+    let [saw, changed, now, _] = check;
+    let (a, b, x) = cast(plot, changed);
+    let [had, now] = [saw, now].map(|op| short_value(op.value.as_deref()));
+    let looked = format!(" looked at {x} when it was {} and wrote it when it was {}: ", had?, now?);
+    let parts = vec![Lane(a), Own(looked), Lane(b), Text(" had written it in between.")];
+    Some((parts, vec![stale(check)]))
+}
+
+pub fn stale([saw, changed, now, acted]: [&Operation; 4]) -> Claim {
+    Claim::StaleCheck {
+        saw: saw.into(),
+        changed: changed.into(),
+        now: now.into(),
+        acted: acted.into(),
+    }
+}
+
+/// The other patterns, where the values bear the story out.
+fn of_three<'a>(plot: &Plot<'_>, three: [&Operation; 3]) -> Option<Heading<'a>> {
+    let [first, second, third] = three;
+    let (a, b, x) = cast(plot, second);
+    let [had, made, got] = three.map(|op| short_value(op.value.as_deref()));
+    let mut claims = vec![claim::between(first, second, third)];
+    let parts = match plot.pattern.as_str() {
+        "RWR" if had != got => vec![
+            Lane(a),
+            Own(format!(" read {x} twice and got {}, then {}: ", had?, got?)),
+            Lane(b),
+            Text(" wrote it in between."),
+        ],
+        "WWR" if had != got && plot.course.is_direct(first, second) => {
+            claims.push(claim::overwritten(first, second));
+            let text = format!(" wrote {} to {x} and read back {}: ", had?, got?);
+            vec![Lane(a), Own(text), Lane(b), Text(" overwrote it in between.")]
+        }
+        "WRW" if plot.course.is_source(first, second) => {
+            claims.push(claim::read_from(second, first));
+            vec![
+                Lane(b),
+                Own(format!(" saw {x} at {}, a value in between: ", made?)),
+                Lane(a),
+                Own(format!(" went on to write {}.", got?)),
+            ]
+        }
+        "WWW" if plot.course.is_direct(second, third) => {
+            claims.push(claim::overwritten(second, third));
+            vec![
+                Lane(b),
+                Own(format!(" wrote {x} between two writes of ")),
+                Lane(a),
+                Own(format!(": its {} was overwritten.", made?)),
+            ]
+        }
+        _ => return None,
+    };
+    Some((parts, claims))
+}
+
+/// What is certain of every pattern.
+fn neutral<'a>(plot: &Plot<'_>, [first, second, third]: [&Operation; 3]) -> Heading<'a> {
+    let (a, b, x) = cast(plot, second);
+    let verb = second.action.past();
+    let between = format!(" between a {} and a {} by ", first.action.verb(), third.action.verb());
+    let parts =
+        vec![Lane(b), Own(format!(" {verb} {x}{between}")), Lane(a), Text(", in one block.")];
+    (parts, vec![claim::between(first, second, third)])
+}
+
+/// The read by which the other thread found null, too, before it wrote.
+fn reads_null<'a>(plot: &Plot<'a>, first: &Operation, second: &Operation) -> Option<&'a Operation> {
+    let mut before = plot.finding.operations.iter().rev().filter(|op| op.at < second.at);
+    before.find(|op| {
         op.action == Action::Read
             && op.target == first.target
             && op.value.as_deref() == Some("null")
-            && plot.lane(&op.thread) == Some(lane)
+            && op.thread == second.thread
     })
 }
 
@@ -176,9 +261,13 @@ pub fn dek(plot: &Plot<'_>) -> String {
     }
     let effects = evidence.map_or(&[][..], |evidence| &evidence.effects);
     let mut text: Vec<String> = effects.iter().take(2).map(|effect| as_sentence(effect)).collect();
+    let is_stale = plot.stale_check().is_some();
     let serial = match (plot.pattern.as_str(), proved) {
+        (_, true) if is_stale => {
+            "Run one after the other, what a block has seen still holds when it acts."
+        }
         ("RWW", true) => {
-            "Run one after the other, the second would have read what the first one wrote."
+            "Run one after the other, nothing is written between the read and the write of a block."
         }
         ("RWR", true) => "Run one after the other, both reads give the same value.",
         ("WWR", true) => "Run one after the other, a block reads back what it has just written.",
@@ -234,7 +323,7 @@ pub fn gist(plot: &Plot<'_>) -> String {
 }
 
 /// An edge with its values, where they are known: `Alice read 100 before Bob wrote 50`.
-pub fn because(from: &Operation, to: &Operation, why: Why) -> Option<String> {
+pub fn because(from: &Operation, to: &Operation, why: Why) -> Option<Statement> {
     if why != Why::Variable {
         return None;
     }
@@ -242,5 +331,34 @@ pub fn because(from: &Operation, to: &Operation, why: Why) -> Option<String> {
         let value = short_value(op.value.as_deref())?;
         Some(format!("{} {} {value}", op.thread, op.action.past()))
     };
-    Some(format!("{} before {}", say(from)?, say(to)?))
+    let text = format!("{} before {}", say(from)?, say(to)?);
+    Some(Statement::new(text, vec![claim::ordered(from, to)]))
+}
+
+/// What the last of three accesses does or finds, in a few words for its line.
+pub fn harm(plot: &Plot<'_>) -> Option<Statement> {
+    let [first, second, third] = plot.three()?;
+    let value = |op: &Operation| op.value.clone();
+    match plot.pattern.as_str() {
+        "RWW" => match plot.update()? {
+            Update::Lost => Some(Statement::new(
+                format!("{}'s {} is lost", second.thread, value(second)?),
+                vec![claim::lost(second, third)],
+            )),
+            Update::Stale { now } => Some(Statement::new(
+                format!("the check saw {}, by now it was {}", value(first)?, value(now)?),
+                vec![stale([first, second, now, third])],
+            )),
+            Update::Open => None,
+        },
+        "RWR" if first.value != third.value => Some(Statement::new(
+            format!("was {} a moment ago", value(first)?),
+            vec![claim::ordered(first, third)],
+        )),
+        "WWR" if first.value != third.value => Some(Statement::new(
+            format!("not the {} just written", value(first)?),
+            vec![claim::ordered(first, third)],
+        )),
+        _ => None,
+    }
 }

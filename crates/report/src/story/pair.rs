@@ -5,8 +5,11 @@
 //! the
 //! second one after it. When the other thread accesses the second is not part of the pattern.
 
+mod sentences;
+
 use super::fixes::{Fix, with_declaration};
-use super::{Link, Node, Plot, Row, Span, headline, short_value, short_variable, split_block};
+use super::{Link, Node, Plot, Row, headline, short_value, short_variable, split_block};
+use crate::claim;
 use crate::language::{Phrase, Problem};
 use crate::model::{Edge, Finding, Why};
 use crate::operation::{Action, Operation};
@@ -64,7 +67,10 @@ impl Pair<'_> {
     }
 
     fn names(&self) -> [String; 2] {
-        self.torn.map(|operation| ellipsis(short_variable(&operation.target), 30))
+        let names = self.torn.map(|operation| ellipsis(short_variable(&operation.target), 30));
+        // The same field of two objects: then it matters which.
+        let full = || self.torn.map(|operation| ellipsis(&operation.target, 40));
+        if names[0] == names[1] { full() } else { names }
     }
 
     fn threads(&self) -> [String; 2] {
@@ -73,102 +79,6 @@ impl Pair<'_> {
 
     pub fn kind(&self) -> &'static str {
         name_of(&self.letters())
-    }
-
-    /// Whether values bear the story out: what was read is what the other one wrote.
-    fn is_seen(&self, write: &Operation, read: &Operation) -> bool {
-        write.value.is_some() && write.value == read.value
-    }
-
-    /// No other thread wrote in between: what was read after a write is what was written.
-    fn is_direct(&self) -> bool {
-        let ([a1, a2], [b1, b2]) = (self.torn, self.other);
-        let fits = |before: &Operation, after: &Operation| {
-            (letter(before), letter(after)) != ('W', 'R')
-                || before.value.is_none()
-                || before.value == after.value
-        };
-        fits(a1, b1) && fits(b2, a2)
-    }
-
-    pub fn headline(&self, plot: &Plot<'_>) -> Vec<Span> {
-        let lane = |operation: &Operation| Span {
-            text: ellipsis(&operation.thread, 40),
-            lane: plot.lane(&operation.thread),
-        };
-        let text = |text: String| Span { text, lane: None };
-        let ([a, a2], [b, b2]) = (self.torn, self.other);
-        let [x, y] = self.names();
-        let method = ellipsis(plot.lanes.first().map_or("", |lane| &lane.block), 40);
-        match self.letters().as_str() {
-            _ if !self.is_direct() => vec![
-                lane(b),
-                text(format!(" accessed {x} and {y} between the accesses of ")),
-                lane(a),
-                text(": no order of the two explains both.".to_owned()),
-            ],
-            "WRRW" => vec![
-                lane(b),
-                text(format!(" saw the new {x}{} and the old {y}{}: ", aside(b), aside(b2))),
-                lane(a),
-                text(format!(" was only half done with {method}.")),
-            ],
-            "RWWR" => vec![
-                lane(a),
-                text(format!(" saw the old {x}{} and the new {y}{}: ", aside(a), aside(a2))),
-                lane(b),
-                text(" changed both in between.".to_owned()),
-            ],
-            "RWRW" => vec![
-                lane(a),
-                text(" and ".to_owned()),
-                lane(b),
-                text(format!(
-                    " each checked what the other was about to change ({x}, {y}), and both went ahead."
-                )),
-            ],
-            "WRWR" => vec![
-                lane(a),
-                text(" and ".to_owned()),
-                lane(b),
-                text(format!(
-                    " each saw what the other had done ({x}, {y}): neither can have come first."
-                )),
-            ],
-            "WWWW" => vec![
-                text(format!("{x} is left as ")),
-                lane(b),
-                text(format!(" wrote it, {y} as ")),
-                lane(a),
-                text(" did: a mix that neither of them meant.".to_owned()),
-            ],
-            _ => {
-                let mut spans = self.halves(lane, text);
-                spans.push(text(": no order of the two explains both.".to_owned()));
-                spans
-            }
-        }
-    }
-
-    /// One half a variable, for patterns without a name of their own.
-    fn halves(
-        &self,
-        lane: impl Fn(&Operation) -> Span,
-        text: impl Fn(String) -> Span,
-    ) -> Vec<Span> {
-        let ([a, a2], [b, b2]) = (self.torn, self.other);
-        let [x, y] = self.names();
-        let mut spans = match (letter(a), letter(b)) {
-            ('R', _) => vec![lane(a), text(format!(" still used the old {x}, "))],
-            (_, 'R') => vec![lane(b), text(format!(" saw the new {x}, "))],
-            _ => vec![lane(b), text(format!(" overwrote {x}, "))],
-        };
-        spans.extend(match (letter(b2), letter(a2)) {
-            ('R', _) => vec![text("and ".to_owned()), lane(b), text(format!(" the old {y}"))],
-            (_, 'R') => vec![lane(a), text(format!(" then saw the new {y}"))],
-            _ => vec![lane(a), text(format!(" then overwrote {y}"))],
-        });
-        spans
     }
 
     /// What a serial order would give.
@@ -189,55 +99,6 @@ impl Pair<'_> {
     pub fn gist(&self) -> String {
         let ([x, y], [a, b]) = (self.names(), self.threads());
         format!("{x} and {y}: {a} and {b}")
-    }
-
-    /// The sentence of one of the four accesses, by its position in the trace.
-    pub fn sentence(&self, plot: &Plot<'_>, operation: &Operation) -> Option<String> {
-        let ([a1, a2], [b1, b2]) = (self.torn, self.other);
-        let ([x, y], [a, b]) = (self.names(), self.threads());
-        let method = match plot.lanes.first().map(|lane| lane.block.as_str()) {
-            None | Some("") => "the block".to_owned(),
-            Some(name) => ellipsis(name, 40),
-        };
-        let v = value(operation);
-        let is = |other: &Operation| other.at == operation.at;
-        Some(if is(a1) {
-            match letter(a1) {
-                'W' => format!("{a} writes {v} to {x}; {method} is not done yet: {y} comes later."),
-                _ => format!("{a} reads {x}: {v}, and goes on with it."),
-            }
-        } else if is(b1) {
-            match (letter(a1), letter(b1)) {
-                ('W', 'R') if self.is_seen(a1, b1) => format!("{b} reads {x}: {v}, the new value."),
-                ('W', 'R') => format!("{b} reads {x}: {v}."),
-                ('R', _) => format!("{b} writes {v} to {x}. {a} still holds {}.", value(a1)),
-                _ => format!("{b} writes {v} to {x}, over the {} of {a}.", value(a1)),
-            }
-        } else if is(b2) {
-            match (letter(b2), letter(a2)) {
-                ('R', _) => {
-                    format!("{b} reads {y}: {v}, the old value: {a} has not written it yet.")
-                }
-                (_, 'W') => format!("{b} writes {v} to {y}; {a} is about to write it, too."),
-                _ => format!("{b} writes {v} to {y}."),
-            }
-        } else if is(a2) {
-            match (letter(b2), letter(a2)) {
-                ('R', _) => {
-                    format!("{a} writes {v} to {y}. Too late: {b} has gone on with {}.", value(b2))
-                }
-                (_, 'W') => format!("{a} writes {v} to {y}. {b}’s {} is overwritten.", value(b2)),
-                _ if !self.is_seen(b2, a2) => format!("{a} reads {y}: {v}."),
-                _ if letter(a1) == 'R' => {
-                    format!(
-                        "{a} reads {y}: {v}, which {b} has just written. Its {x} is from before."
-                    )
-                }
-                _ => format!("{a} reads {y}: {v}, which {b} has just written."),
-            }
-        } else {
-            return None;
-        })
     }
 
     /// The two parties; single accesses of the other thread are one of them.
@@ -270,31 +131,9 @@ impl Pair<'_> {
                 to.action.past()
             ),
             rows: row(from).zip(row(to)).map(|(a, b)| [a, b]),
+            claims: vec![claim::ordered(from, to)],
         };
         vec![link(self.torn[0], self.other[0]), link(self.other[1], self.torn[1])]
-    }
-
-    /// What is broken, for readers who have never seen it.
-    pub fn meaning(&self, plot: &Plot<'_>) -> String {
-        let ([x, y], [a, b]) = (self.names(), self.threads());
-        let method = ellipsis(plot.lanes.first().map_or("", |lane| &lane.block), 40);
-        match self.letters().as_str() {
-            "WRRW" => format!(
-                "{method} writes {x} and {y}, which belong together. {b} read both while {a} had written only {x}: a \
-                 pair of values that should not exist."
-            ),
-            "RWWR" => format!(
-                "{method} reads {x} and {y}, which belong together. {b} changed both after {a} had read {x} and before \
-                 it read {y}: the pair that {a} works with never existed."
-            ),
-            "RWRW" => format!(
-                "{a} decides by {x} and changes {y}; {b} decides by {y} and changes {x}. Each decision was right when it \
-                 was made, and wrong when it was carried out."
-            ),
-            _ => format!(
-                "{method} accesses {x} and {y}, which belong together, and {b} accessed both in between."
-            ),
-        }
     }
 
     pub fn fixes(&self, plot: &Plot<'_>) -> Vec<Fix> {

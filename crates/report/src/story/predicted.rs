@@ -149,6 +149,7 @@ pub fn story(unreached: &Unreached, number: u32, check: Option<&CheckFacts>) -> 
             ("Block".to_owned(), unreached.block.clone()),
         ],
         variables: guess.variables,
+        claims: Vec::new(),
     }
 }
 
@@ -205,7 +206,7 @@ fn picture(guess: &Guess<'_>) -> (Vec<Row>, Vec<super::Rip>) {
     rows.extend([switch(0, "the first"), access(last)]);
     number(&mut rows);
     let names: Vec<String> = guess.variables.iter().map(|variable| variable.name.clone()).collect();
-    let mut rips = rips_of(&rows, &names);
+    let mut rips = rips_of(&rows, &names, None);
     for rip in &mut rips {
         rip.belief = format!("relies on {}", ellipsis(&names[0], 14));
     }
@@ -219,6 +220,7 @@ fn links(guess: &Guess<'_>, rows: &[Row]) -> Vec<Link> {
         kind: format!("{} → {}", guess.verb(from), guess.verb(to)),
         because: because.to_owned(),
         rows: keys.get(from).copied().zip(keys.get(to).copied()).map(|(a, b)| [a, b]),
+        claims: Vec::new(),
     };
     vec![
         link(0, 1, "first access before the other thread’s"),
@@ -268,5 +270,6 @@ pub fn undecided(trace: &TraceReport, number: u32) -> Story {
         proof: Vec::new(),
         fixes: Vec::new(),
         evidence: trace.notes.iter().map(|note| ("Note".to_owned(), note.text.clone())).collect(),
+        claims: Vec::new(),
     }
 }

@@ -2,11 +2,13 @@
 
 use serde::Serialize;
 
+use super::course::Course;
 use super::{Plot, Rip, sentences, short_value, short_variable};
+use crate::claim::{self, Claim, Statement};
 use crate::model::{Finding, SceneStep};
 use crate::operation::{Action, Operation};
 use crate::scene::split_place;
-use crate::text::{ellipsis, tail_ellipsis};
+use crate::text::{ellipsis, middle_ellipsis, tail_ellipsis};
 
 /// Fewer hidden events than this are not worth a row.
 const FEWEST_HIDDEN: u64 = 12;
@@ -71,6 +73,8 @@ pub struct Row {
     /// A write that was overwritten before any read.
     #[serde(skip_serializing_if = "is_false")]
     pub lost: bool,
+    #[serde(skip)]
+    pub claims: Vec<Claim>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -95,6 +99,7 @@ impl Row {
             locks: Vec::new(),
             calls: Vec::new(),
             lost: false,
+            claims: Vec::new(),
         }
     }
 }
@@ -120,7 +125,7 @@ pub fn rows(plot: &Plot<'_>) -> Vec<Row> {
         }
         rows.push(row(plot, &steps, index, lane));
     }
-    mark_lost(&mut rows);
+    mark_lost(plot, &mut rows);
     let mut rows = fold(plot, rows);
     for effect in plot.finding.evidence.iter().flat_map(|evidence| &evidence.effects).take(2) {
         let mut row = Row::new(Kind::Effect, 0);
@@ -141,7 +146,7 @@ pub(super) fn number(rows: &mut [Row]) {
 
 pub(super) fn switch(plot: &Plot<'_>, lane: usize) -> Row {
     let mut row = Row::new(Kind::Switch, lane);
-    row.label = format!("switch to {}", ellipsis(&plot.lanes[lane].name, 18));
+    row.label = format!("switch to {}", middle_ellipsis(&plot.lanes[lane].name, 18));
     row
 }
 
@@ -211,7 +216,8 @@ fn row(plot: &Plot<'_>, steps: &[SceneStep], index: usize, lane: usize) -> Row {
     row.node = operation.transaction;
     let place = plot.finding.operations.iter().position(|op| op.at == operation.at);
     row.key = place.is_some_and(|place| plot.keys.contains(&place));
-    row.text = sentences::sentence(plot, steps, index);
+    let told = sentences::sentence(plot, steps, index);
+    (row.text, row.claims) = (told.text, told.claims);
     row.label = match kind {
         Kind::Begin | Kind::End => super::split_block(&operation.target).1.to_owned(),
         _ => operation.action.verb().to_owned(),
@@ -237,16 +243,15 @@ fn row(plot: &Plot<'_>, steps: &[SceneStep], index: usize, lane: usize) -> Row {
 }
 
 /// A value that the next access replaces was never read.
-fn mark_lost(rows: &mut [Row]) {
-    for index in 0..rows.len() {
-        if rows[index].kind != Kind::Write {
-            continue;
+fn mark_lost(plot: &Plot<'_>, rows: &mut [Row]) {
+    for row in rows.iter_mut().filter(|row| row.kind == Kind::Write) {
+        let Some(write) = row.at.and_then(|at| plot.course.at(at)) else { continue };
+        let next = plot.course.next(write);
+        row.lost =
+            next.is_some_and(|next| next.action == Action::Write && next.thread != write.thread);
+        if row.lost {
+            row.claims.push(Claim::NeverRead { gone: write.into() });
         }
-        let next = rows[index + 1..]
-            .iter()
-            .find(|row| row.variable.is_some() && row.variable == rows[index].variable);
-        rows[index].lost =
-            next.is_some_and(|next| next.kind == Kind::Write && next.lane != rows[index].lane);
     }
 }
 
@@ -312,10 +317,12 @@ pub fn rips(plot: &Plot<'_>, rows: &[Row]) -> Vec<Rip> {
     if !plot.finding.transactions.first().is_some_and(|own| own.blamed) {
         return Vec::new();
     }
-    rips_of(rows, &plot.variables.iter().map(|v| v.name.clone()).collect::<Vec<_>>())
+    let names: Vec<String> = plot.variables.iter().map(|v| v.name.clone()).collect();
+    rips_of(rows, &names, Some(&plot.course))
 }
 
-pub(super) fn rips_of(rows: &[Row], variables: &[String]) -> Vec<Rip> {
+/// Without a course nothing is said of what a thread knows.
+pub(super) fn rips_of(rows: &[Row], variables: &[String], course: Option<&Course<'_>>) -> Vec<Rip> {
     let own: Vec<usize> = (0..rows.len())
         .filter(|&index| rows[index].node == Some(0) && rows[index].lane == 0)
         .collect();
@@ -337,13 +344,18 @@ pub(super) fn rips_of(rows: &[Row], variables: &[String]) -> Vec<Rip> {
         else {
             continue;
         };
-        let belief = belief(&rows[..=before], &rows[intruder], variables);
-        rips.push(Rip { from, to, belief, row: intruder });
+        let told = belief(&rows[..=before], &rows[intruder], variables, course);
+        rips.push(Rip { from, to, belief: told.text, row: intruder, claims: told.claims });
     }
     rips
 }
 
-fn belief(before: &[Row], intruder: &Row, variables: &[String]) -> String {
+fn belief(
+    before: &[Row],
+    intruder: &Row,
+    variables: &[String],
+    course: Option<&Course<'_>>,
+) -> Statement {
     let same = |row: &&Row| {
         row.node == Some(0) && row.variable.is_some() && row.variable == intruder.variable
     };
@@ -351,15 +363,21 @@ fn belief(before: &[Row], intruder: &Row, variables: &[String]) -> String {
     let name = intruder.variable.and_then(|index| variables.get(index)).map_or("", String::as_str);
     // Elements of one array differ at the end.
     let name = if name.ends_with(']') { tail_ellipsis(name, 10) } else { ellipsis(name, 14) };
-    match (last, intruder.kind) {
-        (Some(_), Kind::Read) => "not finished yet".to_owned(),
-        (Some(row), _) => match short_value(row.value.as_deref()) {
-            Some(value) if row.kind == Kind::Read => {
-                format!("still holds {name} = {}", ellipsis(&value, 12))
-            }
-            Some(value) => format!("expects {name} = {}", ellipsis(&value, 12)),
-            None => format!("still relies on {name}"),
-        },
-        (None, _) => "torn here".to_owned(),
+    let until = intruder.at.unwrap_or(0);
+    let known = last.and_then(|row| course?.at(row.at?));
+    let known = known.filter(|known| course.is_some_and(|course| course.knows_only(known, until)));
+    let value = last.and_then(|row| short_value(row.value.as_deref()));
+    let value = value.map(|value| ellipsis(&value, 12));
+    match (last, known, value) {
+        (Some(_), ..) if intruder.kind == Kind::Read => Statement::plain("not finished yet"),
+        (Some(row), Some(known), Some(value)) => {
+            let verb = if row.kind == Kind::Read { "still holds" } else { "expects" };
+            Statement::new(
+                format!("{verb} {name} = {value}"),
+                vec![claim::knows_only(known, until)],
+            )
+        }
+        (Some(_), ..) => Statement::plain(format!("still relies on {name}")),
+        (None, ..) => Statement::plain("torn here"),
     }
 }

@@ -8,6 +8,7 @@
 use serde::Serialize;
 
 use super::{Node, Plot};
+use crate::claim::Claim;
 use crate::operation::{Action, Operation};
 use crate::phrasing;
 
@@ -24,6 +25,8 @@ pub struct SerialOrders {
     pub orders: Vec<Order>,
     pub observed: Vec<Option<String>>,
     pub verdict: String,
+    #[serde(skip)]
+    pub claim: Claim,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -90,7 +93,9 @@ pub fn orders(plot: &Plot<'_>) -> Option<SerialOrders> {
         .map(|nodes| play.through(&nodes, &observed))
         .collect();
     let verdict = verdict(plot, &orders);
+    let claim = play.claim(count, &orders);
     Some(SerialOrders {
+        claim,
         parts: parts(plot, &play),
         columns: columns(plot, &play),
         orders,
@@ -100,6 +105,14 @@ pub fn orders(plot: &Plot<'_>) -> Option<SerialOrders> {
 }
 
 impl Play<'_> {
+    fn claim(&self, count: usize, orders: &[Order]) -> Claim {
+        let of = |node: usize| self.accesses.iter().filter(move |access| access.node == node);
+        let parts =
+            (0..count).map(|node| of(node).map(|access| access.operation.at).collect()).collect();
+        let fits = fitting(orders).map(|order| order.nodes.clone());
+        Claim::Serial { parts, orders: orders.len(), fits }
+    }
+
     /// What was read, and what was left.
     fn observed(&self) -> Vec<Option<String>> {
         let mut now: Vec<Option<String>> =
@@ -201,9 +214,13 @@ fn columns(plot: &Plot<'_>, play: &Play<'_>) -> Vec<String> {
     play.reads.iter().map(name).chain(last).collect()
 }
 
+/// The first order that gives what was observed.
+fn fitting(orders: &[Order]) -> Option<&Order> {
+    orders.iter().find(|order| order.cells.iter().all(|cell| !cell.differs))
+}
+
 fn verdict(plot: &Plot<'_>, orders: &[Order]) -> String {
-    let fits = orders.iter().find(|order| order.cells.iter().all(|cell| !cell.differs));
-    match fits {
+    match fitting(orders) {
         None if orders.len() == 2 => "Neither order gives what was observed.".to_owned(),
         None => format!("None of the {} orders gives what was observed.", orders.len()),
         Some(order) => {

@@ -1,5 +1,6 @@
 //! A run that failed, in a terminal.
 
+use super::calls::calls;
 use super::{FAINT, HEADLINE, Look, PLAIN, Row, TEAR, paint, paragraph, table};
 use crate::failure::Failure;
 use crate::text::{plain, width};
@@ -9,6 +10,9 @@ pub fn failure(failure: &Failure, look: &Look) -> String {
     let mut out = head(failure, look);
     for place in &failure.places {
         out.push_str(&paragraph(&format!("at {}", plain(place)), look));
+    }
+    if let Some(table) = &failure.calls {
+        out.push_str(&calls(table, look));
     }
     let cause = failure.cause();
     if failure.steps.is_empty() && !cause.is_empty() {
@@ -37,7 +41,9 @@ fn head(failure: &Failure, look: &Look) -> String {
         1 => " · 1 preemption".to_owned(),
         n => format!(" · {n} preemptions"),
     });
-    let badges = format!("[{}{} · replayable]", failure.label(), preemptions.unwrap_or_default());
+    let (preemptions, replayed) =
+        (preemptions.unwrap_or_default(), failure.evidence.replayed.label());
+    let badges = format!("[{}{preemptions} · {replayed}]", failure.label());
     let (shown, labels) = (paint(&title, HEADLINE, look), paint(&badges, FAINT, look));
     match look.width.checked_sub(width(&title) + width(&badges)).filter(|gap| *gap >= 2) {
         Some(gap) => format!("{shown}{}{labels}\n", " ".repeat(gap.min(80))),

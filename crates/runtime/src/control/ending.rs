@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use untorn_runtime_protocol::DEADLOCK_EXIT;
 use untorn_schedule::Deadlock;
 
+use super::core::Slot;
 use super::{Control, Core, Leftovers};
 use crate::buffers::{Buffer, Record, SpareBuffers};
 use crate::host::Host;
@@ -66,15 +67,26 @@ impl<H: Host> Control<H> {
     /// After the run: who is left of it.
     pub fn leftovers(&self) -> Leftovers {
         let core = self.core();
-        let left = core.slots.iter().filter(|slot| !slot.ended);
-        let (away, waiting): (Vec<_>, Vec<_>) = left.partition(|slot| slot.away || slot.tid == 0);
-        let uncontrolled = (core.tally.uncontrolled + core.tally.virtual_threads) as usize;
-        Leftovers { waiting: waiting.len(), away: away.len(), uncontrolled }
+        let mut left = Leftovers {
+            uncontrolled: (core.tally.uncontrolled + core.tally.virtual_threads) as usize,
+            ..Leftovers::default()
+        };
+        for slot in core.slots.iter().filter(|slot| !slot.ended) {
+            let count = match slot {
+                Slot { away: true, .. } => &mut left.away,
+                Slot { tid: 0, .. } => &mut left.starting,
+                _ => &mut left.waiting,
+            };
+            *count += 1;
+        }
+        left
     }
 
     /// After the run, if it left nobody who might still write: its memory, for the next run.
-    pub fn retire(&self) -> SpareBuffers {
+    pub fn retire(&self, env: H::Env) -> SpareBuffers {
         let mut core = self.core();
+        // Nobody had a turn after the last thread ended. What the host keeps of it may keep all of the run alive.
+        self.bury(env, &mut core);
         let last = std::mem::replace(&mut core.buffer, Buffer::sink());
         self.recorder.buffers.retire(last)
     }

@@ -86,11 +86,15 @@ impl<H: Host> Control<H> {
     }
 
     /// A new thread, before it runs anything: waits for its first turn. False if it is not controlled.
+    ///
+    /// A run may be over before a thread that it has started gets here. If the process goes on with other runs, that
+    /// thread waits for ever, like all that are left behind.
     pub fn started(&self, env: H::Env, is_it: impl Fn(&H::Thread) -> bool) -> bool {
-        if !self.is_on() {
+        let mut core = self.core();
+        let is_left_behind = core.over && self.settings.stays;
+        if !(self.is_on() || is_left_behind) {
             return false;
         }
-        let mut core = self.core();
         let Some(me) = core.find(is_it).filter(|me| core.slots[me.index()].tid == 0) else {
             return false;
         };

@@ -1,13 +1,15 @@
 //! How runs end: normally, by a deadlock, by a failure, and with remaining threads.
 
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use untorn_runtime::{Control, Leftovers};
 use untorn_schedule::{Blocker, LockKey, Locks, PolicyKind, ThreadId};
 
-use crate::program::{Program, Recorded, Run, run};
+use crate::program::{Program, Recorded, Run, TestHost, run};
 
 /// Two locks, taken in opposite orders.
 fn crossed(run_it: &Run) -> Recorded {
@@ -72,6 +74,81 @@ fn somebody_else_may_notify_in_time() {
         helper.join().expect("no panic");
     });
     assert!(!recorded.progress.deadlock);
+    assert_eq!(recorded.accesses(), [(0, 1)]);
+}
+
+/// A thread that is not controlled: it notifies two locks after a pause, again and again, until the run is over.
+fn notify_after(control: Arc<Control<TestHost>>, pause: Duration) {
+    std::thread::sleep(pause);
+    while control.is_on() {
+        control.notified_outside(|| LockKey(5), true);
+        control.notified_outside(|| LockKey(6), true);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// What counts is how long no thread could run, not how long the first of them has waited.
+#[test]
+fn a_long_wait_while_others_work_is_no_deadlock() {
+    let recorded = run(&Run::new(PolicyKind::RunToBlock, 0), |main| {
+        main.spawn("worker", false, |program| {
+            let begin = Instant::now();
+            while begin.elapsed() < Duration::from_millis(1500) {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            let control = Arc::clone(&program.control);
+            std::thread::spawn(move || notify_after(control, Duration::from_millis(400)));
+            assert!(program.block(Blocker::Wait { lock: LockKey(6), deadline: None }));
+            program.access(2, 0);
+        });
+        assert!(main.block(Blocker::Wait { lock: LockKey(5), deadline: None }));
+        main.access(1, 0);
+    });
+    assert!(!recorded.progress.deadlock, "{:?}", recorded.progress.notes);
+    let mut accesses = recorded.accesses();
+    accesses.sort_unstable();
+    assert_eq!(accesses, [(0, 1), (1, 2)]);
+}
+
+/// If the process goes on with another run, that run is not disturbed by threads which this one has just started.
+#[test]
+fn a_thread_that_starts_after_the_end_of_its_run_waits_for_ever() {
+    let stays = Run { stays: true, ..Run::new(PolicyKind::RunToBlock, 0) };
+    run(&stays, |main| {
+        let control = Arc::clone(&main.control);
+        control.fork((), ThreadId(0), "late", 1, true);
+        control.finish(());
+        let left = control.leftovers();
+        assert_eq!(left, Leftovers { waiting: 1, starting: 1, ..Leftovers::default() });
+        let went_on = Arc::new(AtomicBool::new(false));
+        let late = (Arc::clone(&control), Arc::clone(&went_on));
+        std::thread::spawn(move || {
+            let (control, went_on) = late;
+            control.started((), |&thread| thread == 1);
+            went_on.store(true, Ordering::Relaxed);
+        });
+        while control.leftovers().starting > 0 {
+            assert!(!went_on.load(Ordering::Relaxed), "it runs uncontrolled");
+            std::thread::yield_now();
+        }
+        assert_eq!(control.leftovers(), Leftovers { waiting: 2, ..Leftovers::default() });
+    });
+}
+
+/// Who waits for a child process is told of its end a while after it.
+#[test]
+fn the_end_of_a_child_process_may_be_told_late() {
+    let recorded = run(&Run::new(PolicyKind::RunToBlock, 0), |main| {
+        let control = Arc::clone(&main.control);
+        std::thread::spawn(move || {
+            let mut child = Command::new("sleep").arg("1.5").spawn().expect("sleep is there");
+            child.wait().expect("it was started");
+            notify_after(control, Duration::from_millis(400));
+        });
+        assert!(main.block(Blocker::Wait { lock: LockKey(5), deadline: None }));
+        main.access(1, 0);
+    });
+    assert!(!recorded.progress.deadlock, "{:?}", recorded.progress.notes);
     assert_eq!(recorded.accesses(), [(0, 1)]);
 }
 

@@ -256,12 +256,14 @@ pub struct Run {
     /// A watchdog with that patience.
     pub watchdog: Option<Duration>,
     pub trace: Option<PathBuf>,
+    /// The process goes on with another run.
+    pub stays: bool,
 }
 
 impl Run {
     pub fn new(policy: PolicyKind, seed: u64) -> Self {
         let mode = Mode::Policy(policy);
-        Self { mode, seed, quantum: 1_000_000, watchdog: None, trace: None }
+        Self { mode, seed, quantum: 1_000_000, watchdog: None, trace: None, stays: false }
     }
 
     pub fn replay(schedule: &Schedule) -> Self {
@@ -362,7 +364,7 @@ pub fn run(run: &Run, main: impl FnOnce(&Program) + Send + 'static) -> Recorded 
         asks_policy: false,
         processor: None,
         exit: deadlocked,
-        stays: false,
+        stays: run.stays,
     };
     let options =
         Options { seed: run.seed, quantum: run.quantum, patient: true, ..Options::default() };

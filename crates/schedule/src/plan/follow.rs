@@ -12,7 +12,7 @@
 //!   ever: after a quantum, or several naps or yields, another thread gets a turn. If nothing comes
 //!   of it for long, the plan is given up.
 //! * A thread that sleeps is not waited for: the clock jumps, which is as if the others had been
-//!   slow. One that is outside is waited for, until the front end has waited enough: only then it
+//!   slow. A plan that keeps time lets them go on first, and is given up rather than outrun them. One that is outside is waited for, until the front end has waited enough: only then it
 //!   may need the others' help.
 //! * Threads without further steps are held at the places that the plan lists ([`Plan::holds`]): otherwise they would
 //!   overwrite what the steps are about. One that is needed, because it has a lock that the thread of the step wants or
@@ -100,6 +100,7 @@ pub(crate) struct Follow {
     events: u64,
     turns: u64,
     options: Options,
+    keeps_time: bool,
     release: Option<PlanRelease>,
 }
 
@@ -129,6 +130,7 @@ impl Follow {
             events: 0,
             turns: 0,
             options,
+            keeps_time: plan.keeps_time,
             release: None,
         }
     }
@@ -139,6 +141,17 @@ impl Follow {
 
     pub(crate) fn release(&self) -> Option<&PlanRelease> {
         self.release.as_ref()
+    }
+
+    pub(crate) fn keeps_time(&self) -> bool {
+        self.keeps_time
+    }
+
+    /// The plan is not followed any further.
+    pub(crate) fn give_up(&mut self, why: PlanFailure) {
+        let held = self.held.iter().filter(|&(_, &step)| step != self.at);
+        let held = held.map(|(&thread, &step)| (thread, step)).collect();
+        self.release = Some(PlanRelease { step: self.at, why, held });
     }
 
     fn is_over(&self) -> bool {
@@ -295,9 +308,7 @@ impl Follow {
             return Instruction::Policy;
         }
         self.try_instruct(threads, locks, patience).unwrap_or_else(|why| {
-            let held = self.held.iter().filter(|&(_, &step)| step != self.at);
-            let held = held.map(|(&thread, &step)| (thread, step)).collect();
-            self.release = Some(PlanRelease { step: self.at, why, held });
+            self.give_up(why);
             Instruction::Policy
         })
     }
@@ -320,9 +331,10 @@ impl Follow {
             if outside && !self.stays_outside {
                 return Ok(Instruction::Idle);
             }
-            if !self.resting
-                && let Some(instruction) = self.lead(thread, threads, locks, patience)
-            {
+            // Who keeps time lets others go on while the leader sleeps.
+            let sleeps = matches!(threads.blocker(thread), Some(Blocker::Sleep { .. }));
+            let waits = self.resting || (self.keeps_time && sleeps);
+            if !waits && let Some(instruction) = self.lead(thread, threads, locks, patience) {
                 return Ok(instruction);
             }
         }
@@ -339,8 +351,12 @@ impl Follow {
             return Ok(Instruction::Run { thread, budget: budget.max(1), leave: false });
         }
         self.resting = false;
+        let next = threads.anyone_runs_at(locks);
+        let leads = |leader: &ThreadId| {
+            !self.keeps_time || next.is_none() || threads.can_run(*leader, locks)
+        };
         if let Some(instruction) =
-            leader.and_then(|thread| self.lead(thread, threads, locks, patience))
+            leader.filter(leads).and_then(|thread| self.lead(thread, threads, locks, patience))
         {
             return Ok(instruction);
         }
@@ -348,7 +364,7 @@ impl Follow {
         if outside && patience.patient {
             return Ok(Instruction::Idle);
         }
-        if let Some(deadline) = threads.anyone_runs_at(locks) {
+        if let Some(deadline) = next {
             return Ok(Instruction::Jump(deadline));
         }
         if outside {

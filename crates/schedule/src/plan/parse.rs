@@ -5,7 +5,7 @@ use std::str::FromStr;
 use thiserror::Error;
 use untorn_trace::ids::ThreadId;
 
-use super::{AccessKind, CodePoint, Plan, PlanPoint, PlanStep, PlanThread};
+use super::{AccessKind, CodePoint, KEEP_TIME, Plan, PlanPoint, PlanStep, PlanThread};
 
 /// Why a text is not a plan: the position, what was expected there, what was found.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -35,7 +35,9 @@ impl FromStr for Plan {
                 continue;
             }
             let line = Line { text, at: 0, number: i + 1 };
-            if start.starts_with('*') {
+            if start.trim_end() == KEEP_TIME {
+                plan.keeps_time = true;
+            } else if start.starts_with('*') {
                 plan.holds.push(line.hold()?);
             } else {
                 plan.steps.push(line.step()?);

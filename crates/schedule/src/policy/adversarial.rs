@@ -15,7 +15,7 @@ use untorn_trace::ids::ThreadId;
 
 use super::holds::HeldThreads;
 use super::{Arrival, Choice, Policy, Random};
-use crate::{Rng, Role};
+use crate::{Marks, Rng, Role};
 
 /// A pause is at most two to this power events long.
 const LONGEST: u64 = 16;
@@ -27,8 +27,8 @@ pub struct Adversarial {
 }
 
 impl Policy for Adversarial {
-    fn marked(&mut self, roles: &[Role]) {
-        self.roles = roles.to_vec();
+    fn marked(&mut self, marks: &Marks) {
+        self.roles = marks.roles();
     }
 
     fn arrives(&mut self, thread: ThreadId, at: &Arrival<'_>, rng: &mut Rng) -> bool {

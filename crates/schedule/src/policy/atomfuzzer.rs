@@ -17,7 +17,7 @@ use untorn_trace::ids::ThreadId;
 
 use super::holds::HeldThreads;
 use super::{Arrival, Choice, Policy, Random};
-use crate::{Rng, Role};
+use crate::{Marks, Rng, Role};
 
 /// Events of others for which a thread is held.
 const PATIENCE: u64 = 20_000;
@@ -29,8 +29,8 @@ pub struct AtomFuzzer {
 }
 
 impl Policy for AtomFuzzer {
-    fn marked(&mut self, roles: &[Role]) {
-        self.roles = roles.to_vec();
+    fn marked(&mut self, marks: &Marks) {
+        self.roles = marks.roles();
     }
 
     fn arrives(&mut self, thread: ThreadId, at: &Arrival<'_>, _rng: &mut Rng) -> bool {

@@ -136,7 +136,8 @@ fn random_plan(rng: &mut Rng) -> Plan {
         let point = PlanPoint { code_point, kind: rng.pick(&kinds) };
         PlanStep { thread, point, occurrence: rng.between(1, 3) }
     };
-    Plan::new((0..5).map(step).collect())
+    let steps = (0..5).map(step).collect();
+    Plan { keeps_time: rng.below(2) == 0, ..Plan::new(steps) }
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod pct;
 mod plans;
 mod program;
 mod replay;
+mod surw;
 
 /// How many programs: `./dev soak` runs twenty times as many.
 fn rounds(usual: u64) -> u64 {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use untorn_frontend::{ExitKind, UncaughtException};
 use untorn_schedule::{
     Access as SeenAccess, AccessKind, AnnouncedEvents, Arrival, AtSite, Blocker, CodePoint,
-    Decision, LockKey, PlanPoint, PlanSite, PolicyKind, Reason, RunControl, Scheduler, Step,
+    Decision, LockKey, Nanos, PlanPoint, PlanSite, PolicyKind, Reason, RunControl, Scheduler, Step,
     ThreadId,
 };
 use untorn_trace::{Access, CallOutcome, Event, LabelId, LockId, Op, Tables, Value, VarId};
@@ -278,6 +278,7 @@ impl<'p> Machine<'p> {
             }
             Instr::Join(script) => return self.join(thread, line, *script),
             Instr::Wait(lock) => return Some(self.wait(thread, line, *lock)),
+            Instr::Sleep(millis) => return Some(self.sleep(thread, *millis)),
             Instr::Notify { lock, all } => {
                 self.scheduler.notify(LockKey(*lock as u64), *all);
                 let lock = LockId::from_index(*lock);
@@ -424,6 +425,15 @@ impl<'p> Machine<'p> {
         self.emit(thread, line, Op::Wait { lock: LockId::from_index(lock) });
         self.scheduler.ran(thread, 1);
         Effect::Blocked(Blocker::Wait { lock: LockKey(lock as u64), deadline: None })
+    }
+
+    /// The thread goes on behind the instruction when it wakes.
+    fn sleep(&mut self, thread: ThreadId, millis: u64) -> Effect {
+        let own = &mut self.threads[thread.index()];
+        own.at += 1;
+        (own.asked, own.requested) = (false, false);
+        let deadline = self.scheduler.now().after(Nanos(millis * 1_000_000));
+        Effect::Blocked(Blocker::Sleep { deadline })
     }
 
     fn resume(&mut self, thread: ThreadId) -> Effect {

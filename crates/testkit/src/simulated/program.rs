@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Further: `lock m`, `unlock m`; `sync m Name` and `endsync m Name`; `atomic Name` and `end Name`;
-//! `wait m`, `notify m`, `notifyall m`; `.label`, `goto label`, `if r == 0 goto label` (`!=`, `<`, `>`);
+//! `wait m`, `notify m`, `notifyall m`; `sleep 50`, in milliseconds; `.label`, `goto label`, `if r == 0 goto label` (`!=`, `<`, `>`);
 //! `print text $r`; `fail text` (ends the thread as an exception does); `exit 3`. `//` starts a comment.
 
 use std::collections::HashMap;
@@ -74,18 +74,37 @@ pub(super) enum Test {
 
 #[derive(Clone, Debug)]
 pub(super) enum Instr {
-    Read { var: usize, register: usize, volatile: bool },
-    Write { var: usize, value: Operand, volatile: bool },
-    Update { var: usize },
+    Read {
+        var: usize,
+        register: usize,
+        volatile: bool,
+    },
+    Write {
+        var: usize,
+        value: Operand,
+        volatile: bool,
+    },
+    Update {
+        var: usize,
+    },
     Lock(usize),
     Unlock(usize),
-    Begin { kind: BlockKind, label: usize, lock: Option<usize> },
+    Begin {
+        kind: BlockKind,
+        label: usize,
+        lock: Option<usize>,
+    },
     End(usize),
     Call(usize),
     Return(usize),
     Set(usize, Operand),
     Add(usize, Operand),
-    If { register: usize, test: Test, value: Operand, target: usize },
+    If {
+        register: usize,
+        test: Test,
+        value: Operand,
+        target: usize,
+    },
     Goto(usize),
     Print(String),
     Fail(String),
@@ -93,7 +112,12 @@ pub(super) enum Instr {
     Fork(ScriptId),
     Join(ScriptId),
     Wait(usize),
-    Notify { lock: usize, all: bool },
+    /// Milliseconds.
+    Sleep(u64),
+    Notify {
+        lock: usize,
+        all: bool,
+    },
 }
 
 impl Program {
@@ -245,6 +269,9 @@ impl Parser {
             ["exit", code] => Instr::Exit(code.parse().map_err(|_| format!("no code: {code}"))?),
             ["fork", name] => Instr::Fork(self.thread(name)?),
             ["join", name] => Instr::Join(self.thread(name)?),
+            ["sleep", millis] => {
+                Instr::Sleep(millis.parse().map_err(|_| format!("no time: {millis}"))?)
+            }
             ["wait", lock] => Instr::Wait(self.lock(lock)),
             ["notify", lock] => Instr::Notify { lock: self.lock(lock), all: false },
             ["notifyall", lock] => Instr::Notify { lock: self.lock(lock), all: true },

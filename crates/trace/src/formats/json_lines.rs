@@ -206,7 +206,7 @@ fn even_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<serde_json::Va
 
 /// A line that is known to be good.
 enum Line<'a> {
-    Header(Option<RunMeta>),
+    Header(Option<Box<RunMeta>>),
     Thread(Cow<'a, str>),
     Var {
         name: Cow<'a, str>,
@@ -238,7 +238,7 @@ impl<'a> Line<'a> {
                     "version {version}, but only versions {OLDEST} to {VERSION} are known"
                 ));
             }
-            (Self::Header(fields.meta.take()), "a header".to_owned())
+            (Self::Header(fields.meta.take().map(Box::new)), "a header".to_owned())
         } else if let Some(op) = fields.op.take() {
             (fields.event(&op, tables)?, format!("op {op:?}"))
         } else {
@@ -255,7 +255,7 @@ impl<'a> Line<'a> {
         match self {
             Self::Header(meta) => {
                 if let Some(meta) = meta {
-                    tables.meta = meta;
+                    tables.meta = *meta;
                 }
             }
             Self::Thread(name) => drop(tables.threads.intern(&name)),

@@ -24,6 +24,8 @@ pub struct ReorderingFacts<'a> {
     pub(super) forks: Vec<Option<usize>>,
     /// By event, for a resume that was notified: the wait and the notification.
     pub(super) causes: Vec<Option<(usize, usize)>>,
+    /// By notification: the resumes that it caused, in order.
+    pub(super) caused: HashMap<usize, Vec<usize>>,
     /// By event, for a read: the write that it read from.
     pub(super) sources: Vec<Option<usize>>,
     /// By event, for the first half of an update: the second.
@@ -55,6 +57,7 @@ impl<'a> ReorderingFacts<'a> {
             initial: (0..var_count as u32).map(|v| initial(VarId(v))).collect(),
             forks: vec![None; thread_count],
             causes: vec![None; events.len()],
+            caused: HashMap::new(),
             sources: vec![None; events.len()],
             second_half: vec![None; events.len()],
             first_alike: (0..events.len()).collect(),
@@ -140,6 +143,9 @@ impl<'a> ReorderingFacts<'a> {
                 }
                 Op::Resume { lock } => {
                     self.causes[index] = woken.remove(&event.thread);
+                    if let Some((_, notify)) = self.causes[index] {
+                        self.caused.entry(notify).or_default().push(index);
+                    }
                     let queue = waiting.entry(lock).or_default();
                     queue.retain(|&(thread, _)| thread != event.thread);
                 }

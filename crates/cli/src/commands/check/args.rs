@@ -15,13 +15,15 @@ method that touches the same field twice (inferred), which is reported only if t
 violation happened in a run; its trace and its schedule are kept. The program runs many times, with an empty
 standard input; its output is kept beside the report.
 
-Exit codes: 0 nothing found, 1 violations or failed runs (--fail-on), 2 bad usage, 3 could not run.
+Exit codes: 0 clean, 1 violations or failed runs (--fail-on), 2 bad usage, 3 could not run, 4 inconclusive: nothing
+was found, but too little was looked at; the summary says why and what to do.
 
 Examples:
   untorn check -- java -cp classes Bank
   untorn check --time 5m --atomic 'com.acme.*.transfer' -- java -jar app.jar
   untorn check --blocks declared -- java -cp classes Bank
   untorn check --compositions -- java -cp 'classes:lib/*' com.acme.Main
+  untorn check --linearizable com.acme.Stack --with-ops push,pop,size -- java -cp classes
   untorn check --junit com.acme.BankTest -cp 'classes:tests:lib/*'
   untorn check --test BankTest -- mvn -o -q test")]
 #[command(mut_arg("verbose", |arg| arg.help("Print each run, and everything that was not reached")))]
@@ -46,6 +48,14 @@ pub struct CheckArgs {
     /// What makes the exit code 1
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = FailOn::Any)]
     pub fail_on: FailOn,
+
+    /// Exit with code 0 if nothing was found, even if little was looked at
+    #[arg(long, conflicts_with = "require_complete")]
+    pub allow_inconclusive: bool,
+
+    /// Exit with code 4 unless every run, event and candidate was looked at, or something was found
+    #[arg(long)]
+    pub require_complete: bool,
 
     /// Time for one run; the default is 20 times the first
     #[arg(long, value_name = "TIME")]
@@ -82,6 +92,19 @@ pub struct CheckArgs {
     #[arg(long)]
     pub compositions: bool,
 
+    /// Are concurrent calls of an object of this class linearizable? Threads call its public methods, and their results
+    /// are compared with those of sequential orders of the same calls; behind `--` there are java and its options
+    #[arg(
+        long,
+        value_name = "CLASS",
+        conflicts_with_all = ["junit", "main", "test", "compositions", "all_methods", "shard", "with"]
+    )]
+    pub linearizable: Option<String>,
+
+    /// The methods that --linearizable calls, such as push,pop,size [default: all that the class declares]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub with_ops: Vec<String>,
+
     /// Programs that may run at once; each has a processor to itself if there are enough
     #[arg(long, short, value_name = "N", default_value_t = 1)]
     pub jobs: usize,
@@ -94,10 +117,9 @@ pub struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub minimise: u32,
 
-    /// Make many runs in one JVM, if the program is seen to behave there as it does in a fresh one: many times as many
-    /// runs in the same time
+    /// Give each run a JVM of its own, even if the program is seen to behave alike in one that has made runs before
     #[arg(long)]
-    pub warm: bool,
+    pub fresh: bool,
 
     /// Where the report, the traces and the program's output go
     #[arg(long, short, value_name = "FOLDER", default_value = "untorn-out")]

@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use untorn_findings::coverage::Demand;
 use untorn_frontend::{FrontEnd, Output, RunOptions};
 use untorn_jvm::JvmProgram;
 use untorn_jvm::config::ScopeConfig;
 
 use super::args::{CheckArgs, FailOn};
-use crate::args::{BlocksName, LabelArgs};
+use super::linearizable::Request;
+use crate::args::LabelArgs;
 use crate::commands::compare::methods;
 use crate::config::{Blocks, duration, initial_seed, scope, source_roots, sources_of};
 use crate::console::{Color, Volume};
@@ -31,25 +33,36 @@ pub struct Check {
     pub compositions: bool,
     pub run_time: Option<Duration>,
     pub fail_on: FailOn,
-    /// Many runs in one JVM.
-    pub warm: bool,
+    /// What must have been looked at for a program to be clean.
+    pub demand: Demand,
+    /// Too little may have been looked at.
+    pub allow_inconclusive: bool,
+    /// Every run has a process of its own.
+    pub fresh: bool,
     pub color: Color,
     pub volume: Volume,
     pub program: JvmProgram,
+    /// Results of calls of an object are checked, and nothing else.
+    pub linearizable: Option<Request>,
 }
 
 impl Check {
     pub fn new(args: CheckArgs) -> Result<Self> {
+        if args.linearizable.is_none() && !args.with_ops.is_empty() {
+            return Err(Failure::input("--with-ops names methods, but of which class?")
+                .way_out("--linearizable com.acme.Stack --with-ops push,pop"));
+        }
+        let linearizable =
+            args.linearizable.map(|class| request(class, args.with_ops)).transpose()?;
         let program = program(args.program)?;
         let blocks = Blocks::new(LabelArgs { atomic: Vec::new(), not_atomic: args.not_atomic })?;
-        let blocks_of = if args.all_methods { BlocksName::Declared } else { args.blocks };
         let mut options = untorn_explore::Options {
             time: duration(&args.time)?,
             runs: args.runs.max(1),
             per_candidate: args.per_candidate,
             explore: args.explore,
             seed: args.seed,
-            sources: sources_of(blocks_of),
+            sources: sources_of(args.blocks),
             all_methods: args.all_methods,
             jobs: args.jobs.clamp(1, MAX_JOBS),
             shard: args.shard.as_deref().map(shard).transpose()?.unwrap_or_default(),
@@ -72,10 +85,13 @@ impl Check {
             compositions: args.compositions,
             run_time: args.run_time.as_deref().map(duration).transpose()?,
             fail_on: args.fail_on,
-            warm: args.warm,
+            demand: if args.require_complete { Demand::Complete } else { Demand::Most },
+            allow_inconclusive: args.allow_inconclusive,
+            fresh: args.fresh,
             color: args.output.color(),
             volume: args.output.volume(false),
             program,
+            linearizable,
         })
     }
 }
@@ -84,7 +100,7 @@ impl Check {
     /// The program, ready to be run; what it prints goes into files of the folder.
     pub fn prepare(&self, folder: &Path) -> Result<Box<dyn FrontEnd>> {
         let options = RunOptions {
-            warm: self.warm,
+            warm: !self.fresh,
             jobs: self.options.jobs,
             time_limit: self.run_time,
             // Several on one processor would be slower than none at all.
@@ -94,6 +110,17 @@ impl Check {
         let kind = front_ends::of_program(&self.program);
         Ok(kind.prepare(&self.program.with_scope(&self.scope), options)?)
     }
+}
+
+fn request(class: String, operations: Vec<String>) -> Result<Request> {
+    let is_name =
+        !class.is_empty() && !class.contains(['/', ' ', '|', '*']) && !class.ends_with(".java");
+    if !is_name {
+        return Err(Failure::input(format!("'{class}' is not the name of a class"))
+            .way_out("write it with its package: --linearizable com.acme.Stack"));
+    }
+    let operations = operations.into_iter().map(|name| name.trim().to_owned());
+    Ok(Request { class, operations: operations.filter(|name| !name.is_empty()).collect() })
 }
 
 /// `2/8`: the second of eight.

@@ -3,6 +3,7 @@
 pub mod args;
 mod compositions;
 pub mod config;
+pub mod linearizable;
 mod story;
 
 use std::path::Path;
@@ -25,14 +26,17 @@ use config::Check;
 use story::Storyteller;
 
 pub fn run(mut check: Check) -> Result<Exit> {
+    if let Some(wanted) = check.linearizable.clone() {
+        return linearizable::run(check, &wanted);
+    }
     let mut console = Console::new(check.color, check.volume);
-    let outcome = chase(&mut check, &mut console)?;
-    story::summary(&outcome, &check, &check.out.join("report.json"), &mut console)?;
-    Ok(exit(&outcome, check.fail_on))
+    let (outcome, report) = explore(&mut check, &mut console)?;
+    story::summary(&outcome, &report, &check, &mut console)?;
+    Ok(exit(&outcome, &report, &check))
 }
 
-/// Chases, tells what happens meanwhile, and writes the report.
-pub fn chase(check: &mut Check, console: &mut Console) -> Result<Outcome> {
+/// Explores the program, tells what happens meanwhile, and writes the report.
+pub fn explore(check: &mut Check, console: &mut Console) -> Result<(Outcome, Report)> {
     if check.compositions {
         compositions::look_for(check, console)?;
     }
@@ -60,11 +64,12 @@ pub fn chase(check: &mut Check, console: &mut Console) -> Result<Outcome> {
             told = story.tell(&news, console);
         }
     };
-    let chase = Exploration::new(runner.as_mut(), check.options.clone(), folder, stop, &mut watch);
-    let outcome = chase.run().map_err(could_not_run)?;
+    let exploration =
+        Exploration::new(runner.as_mut(), check.options.clone(), folder, stop, &mut watch);
+    let outcome = exploration.run().map_err(could_not_run)?;
     story.line.clear();
     told?;
-    for note in runner.notes() {
+    for note in runner.notes().iter().filter(|_| check.volume == Volume::Verbose) {
         console.say(&format!("  NOTE: {note}\n"))?;
     }
     if outcome.events == 0 {
@@ -79,7 +84,7 @@ pub fn chase(check: &mut Check, console: &mut Console) -> Result<Outcome> {
     let mut report = builder.report(&outcome, request(check));
     library.fill(&mut report);
     write_report(&folder.join("report.json"), &report)?;
-    Ok(outcome)
+    Ok((outcome, report))
 }
 
 /// Removes the traces of an earlier check: its report is about to be replaced.
@@ -103,10 +108,16 @@ pub fn could_not_run(error: ExploreError) -> Failure {
 }
 
 /// A program that failed in any run does not end clean, unless the user wants it so. Deadlocks always count.
-fn exit(outcome: &Outcome, fail_on: FailOn) -> Exit {
-    let violations = !outcome.findings.is_empty() && fail_on != FailOn::Failures;
-    let failures = !outcome.failures.is_empty() && fail_on != FailOn::Violations;
-    if violations || failures || outcome.deadlocks > 0 { Exit::Violations } else { Exit::Clean }
+/// A program of which too little was looked at is not clean either.
+fn exit(outcome: &Outcome, report: &Report, check: &Check) -> Exit {
+    let violations = !outcome.violations.is_empty() && check.fail_on != FailOn::Failures;
+    let failures = !outcome.failures.is_empty() && check.fail_on != FailOn::Violations;
+    let has_gaps = report.check.as_ref().is_some_and(|facts| !facts.gaps.is_empty());
+    match () {
+        () if violations || failures || outcome.deadlocked_runs > 0 => Exit::Violations,
+        () if has_gaps && !check.allow_inconclusive => Exit::Inconclusive,
+        () => Exit::Clean,
+    }
 }
 
 /// Writes the report, and its page beside it.
@@ -125,6 +136,7 @@ fn request(check: &Check) -> Request {
         command: check.program.command.clone(),
         setting: setting(check),
         shard: check.options.shard,
+        demand: check.demand,
     }
 }
 

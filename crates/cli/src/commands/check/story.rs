@@ -1,12 +1,13 @@
-//! What a person reads while the program is chased, and afterwards.
+//! What a person reads while the program is explored, and afterwards.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use untorn_explore::{Outcome, Progress, Unsearched};
-use untorn_findings::check::{FindingBuilder, saturation, unsearched, why_unreached};
+use untorn_explore::{Outcome, Progress, ReplayTrial, Unsearched};
+use untorn_findings::check::{FindingBuilder, replayed, saturation, unsearched, why_unreached};
 use untorn_findings::sources::Library;
-use untorn_report::model::Finding;
+use untorn_report::coverage::{self, CheckVerdict};
+use untorn_report::groups;
+use untorn_report::model::{Finding, Report};
 use untorn_report::phrasing::{count, number};
 use untorn_report::terminal;
 use untorn_report::text::plain;
@@ -18,6 +19,9 @@ use crate::exit::Result;
 
 /// Candidates that were not reached: so many are named.
 const MAX_NAMED: usize = 8;
+
+/// What is not counted: so many are named.
+const MAX_FOLDED: usize = 2;
 
 /// Tells what happens during a check.
 pub struct Storyteller<'a> {
@@ -68,9 +72,9 @@ impl Storyteller<'_> {
                     count(*new as u64, "candidate"),
                 ))
             }
-            Progress::Simplifying { number, finding } => {
+            Progress::Simplifying { number, violation } => {
                 if self.line.is_due() {
-                    let block = &finding.key.block;
+                    let block = &violation.key.block;
                     self.line.show(&format!("run {number}: a simpler schedule for {block}"));
                 }
                 Ok(())
@@ -82,17 +86,17 @@ impl Storyteller<'_> {
                 }
                 Ok(())
             }
-            Progress::Failed(failure) => {
+            Progress::Failure(failure) => {
                 self.line.clear();
                 let kind = plain(&failure.kind.to_string());
-                console.say(&format!("run {} failed: {kind}\n", failure.run))
+                console.say(&format!("run {} failed: {kind}\n", failure.evidence.run))
             }
-            Progress::Found(found) => {
+            Progress::Violation(found) => {
                 self.line.clear();
                 let finding = self.builder.violation(found);
                 self.show(finding, console)
             }
-            Progress::Deadlocked(found) => {
+            Progress::Deadlock(found) => {
                 self.line.clear();
                 let finding = self.builder.deadlock(found);
                 self.show(finding, console)
@@ -103,19 +107,20 @@ impl Storyteller<'_> {
     /// A finding with its source lines.
     fn show(&mut self, mut finding: Finding, console: &mut Console) -> Result<()> {
         self.library.fill_one(&mut finding);
-        console.say(&format!("{}\n", terminal::finding(&finding, &console.look)))
+        console.put(&format!("{}\n", terminal::finding(&finding, &console.look)))
     }
 }
 
 /// The end of the story.
 pub fn summary(
     outcome: &Outcome,
+    report: &Report,
     check: &Check,
-    report: &Path,
     console: &mut Console,
 ) -> Result<()> {
     failures(outcome, check, console)?;
-    let verdict = verdict(outcome);
+    blocks(report, console)?;
+    let verdict = format!("{}{}", lead_in(report), verdict(outcome));
     let ended = if outcome.interrupted { " (interrupted)" } else { "" };
     console.say(&format!(
         "{verdict} in {:.1} s{ended}: {} ({} directed), {} of up to {}\n",
@@ -125,6 +130,7 @@ pub fn summary(
         count(outcome.events, "event"),
         count(outcome.threads as u64, "thread"),
     ))?;
+    gaps(report, console)?;
     console.say(&format!(
         "  {}: {} in violations, {} infeasible, {} happened without harm, {} not reached\n",
         count(outcome.candidates, "candidate"),
@@ -140,10 +146,45 @@ pub fn summary(
     ))?;
     console.say(&format!("  {}\n", effort(outcome)))?;
     compositions(outcome, check, console)?;
+    unrepeated(outcome, console)?;
     unreached(outcome, check, console)?;
+    folded(report, check, console)?;
     limits(outcome, console)?;
-    let page = report.with_extension("html");
-    console.say(&format!("  report: {}, to look at: {}\n", report.display(), page.display()))
+    let file = check.out.join("report.json");
+    let page = file.with_extension("html");
+    console.say(&format!("  report: {}, to look at: {}\n", file.display(), page.display()))
+}
+
+/// How the first line of the summary begins if nothing was found.
+pub fn lead_in(report: &Report) -> &'static str {
+    match report.check.as_ref().map(|facts| facts.verdict) {
+        Some(CheckVerdict::Clean) => "clean: ",
+        Some(CheckVerdict::Inconclusive) => "inconclusive: ",
+        Some(CheckVerdict::Findings) | None => "",
+    }
+}
+
+/// Why the program is not called clean, and what to do about it.
+pub fn gaps(report: &Report, console: &mut Console) -> Result<()> {
+    let Some(facts) = &report.check else { return Ok(()) };
+    if facts.verdict != CheckVerdict::Inconclusive {
+        return Ok(());
+    }
+    console.say(&format!("  why: {}\n", coverage::why(&facts.gaps)))?;
+    console.say(&format!("  try: {}\n", coverage::way_out(&facts.gaps)))
+}
+
+/// The blocks that have several violations, each once, with its variables and places.
+fn blocks(report: &Report, console: &mut Console) -> Result<()> {
+    let groups = groups::by_block(report.findings());
+    let several: Vec<_> = groups.iter().filter(|group| group.len() > 1).collect();
+    for group in &several {
+        console.say(&format!("{}\n", group.headline()))?;
+        for line in group.lines() {
+            console.say(&format!("  {line}\n"))?;
+        }
+    }
+    if several.is_empty() { Ok(()) } else { console.say("\n") }
 }
 
 /// How much of what the class files say was seen at work.
@@ -153,7 +194,7 @@ fn compositions(outcome: &Outcome, check: &Check, console: &mut Console) -> Resu
     }
     let all = check.options.compositions.len();
     let made = outcome.compositions_made.len();
-    let torn = outcome.findings.iter().filter(|found| found.judged.composed.is_some()).count();
+    let torn = outcome.violations.iter().filter(|found| found.judged.composed.is_some()).count();
     console.say(&format!(
         "  {} meant to be one step, by the look of it: {} made, {} torn, {} never made in these runs\n",
         super::compositions::pairs(all),
@@ -168,7 +209,7 @@ fn failures(outcome: &Outcome, check: &Check, console: &mut Console) -> Result<(
     let builder = FindingBuilder::new(&check.out, Arc::clone(&check.options.compositions));
     for found in &outcome.failures {
         let failure = builder.failure(found);
-        console.say(&format!("{}\n", terminal::failure(&failure, &console.look)))?;
+        console.put(&format!("{}\n", terminal::failure(&failure, &console.look)))?;
     }
     Ok(())
 }
@@ -185,8 +226,8 @@ fn effort(outcome: &Outcome) -> String {
 
 fn verdict(outcome: &Outcome) -> String {
     let found = [
-        (outcome.findings.len(), "violation"),
-        (outcome.deadlocked.len(), "deadlock"),
+        (outcome.violations.len(), "violation"),
+        (outcome.deadlocks.len(), "deadlock"),
         (outcome.failures.len(), "failure"),
     ];
     let some: Vec<String> = found
@@ -199,7 +240,7 @@ fn verdict(outcome: &Outcome) -> String {
             "nothing that could be torn was seen".to_owned()
         }
         None => "no violation found".to_owned(),
-        Some((only, [])) if outcome.findings.is_empty() => {
+        Some((only, [])) if outcome.violations.is_empty() => {
             format!("{only}, and no torn block, found")
         }
         Some((only, [])) => format!("{only} found"),
@@ -207,11 +248,27 @@ fn verdict(outcome: &Outcome) -> String {
     }
 }
 
-/// Predicted, not reached: a list of its own, never mixed with what happened.
+/// Violations and deadlocks whose run was not repeated exactly. They may have been shown before that was tried again
+/// with a simpler schedule.
+fn unrepeated(outcome: &Outcome, console: &mut Console) -> Result<()> {
+    let violations =
+        outcome.violations.iter().map(|found| (found.number, "violation", found.evidence.replay));
+    let deadlocks =
+        outcome.deadlocks.iter().map(|found| (found.number, "deadlock", found.evidence.replay));
+    for (number, what, trial) in violations.chain(deadlocks) {
+        if trial != ReplayTrial::Exact {
+            console.say(&format!("  NOTE: {what} {number}: {}\n", replayed(trial).label()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Predicted, not reached: a list of its own, never mixed with what happened. The report has it in any case.
 fn unreached(outcome: &Outcome, check: &Check, console: &mut Console) -> Result<()> {
-    let most = if check.volume == Volume::Verbose { usize::MAX } else { MAX_NAMED };
-    let all = &outcome.unreached;
-    for (key, why) in all.iter().take(most) {
+    if check.volume != Volume::Verbose {
+        return Ok(());
+    }
+    for (key, why) in &outcome.unreached {
         console.say(&format!(
             "  not reached: {} ({}, {}): {}\n",
             plain(&key.block),
@@ -220,11 +277,25 @@ fn unreached(outcome: &Outcome, check: &Check, console: &mut Console) -> Result<
             plain(&why_unreached(why))
         ))?;
     }
-    match all.len().saturating_sub(most) {
-        0 => Ok(()),
-        rest => {
-            console.say(&format!("  and {} more (--verbose, or the report)\n", number(rest as u64)))
+    Ok(())
+}
+
+/// What happened and is not counted.
+fn folded(report: &Report, check: &Check, console: &mut Console) -> Result<()> {
+    let is_verbose = check.volume == Volume::Verbose;
+    let most = if is_verbose { usize::MAX } else { MAX_FOLDED };
+    for folded in report.folded.iter().take(most) {
+        console.say(&format!("  {}\n", plain(&folded.line())))?;
+        if is_verbose {
+            console.say(&format!("    {}\n", plain(&folded.replay)))?;
         }
+    }
+    match report.folded.len().saturating_sub(most) {
+        0 => Ok(()),
+        rest => console.say(&format!(
+            "  and {} more that depend on timing only (--verbose, or the report)\n",
+            number(rest as u64)
+        )),
     }
 }
 
@@ -233,8 +304,8 @@ fn limits(outcome: &Outcome, console: &mut Console) -> Result<()> {
     if outcome.threads < 2 {
         console.say("  NOTE: only one thread ever ran: there is nothing to tear\n")?;
     }
-    if outcome.deadlocks > 0 {
-        let runs = count(outcome.deadlocks.into(), "run");
+    if outcome.deadlocked_runs > 0 {
+        let runs = count(outcome.deadlocked_runs.into(), "run");
         console.say(&format!("  DEADLOCK: {runs} ended with threads that wait for ever\n"))?;
     }
     if outcome.timed_out > 0 {

@@ -89,6 +89,8 @@ pub enum StrategyName {
     Atomfuzzer,
     /// Random runs that hold threads at suspicious accesses
     Adversarial,
+    /// Runs in which all orders of the accesses of one variable, or acquisitions of one lock, are equally likely (SURW)
+    Surw,
     /// One directed run for each candidate, by plans that respect locks (PENELOPE)
     Penelope,
     /// One directed run for each candidate, by plans that are sure

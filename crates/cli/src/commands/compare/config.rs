@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use untorn_findings::coverage::Demand;
 use untorn_jvm::JvmProgram;
 use untorn_jvm::config::ScopeConfig;
 
@@ -72,10 +73,13 @@ impl Compare {
             compositions: false,
             run_time: None,
             fail_on: FailOn::Any,
-            warm: false,
+            demand: Demand::default(),
+            allow_inconclusive: true,
+            fresh: false,
             color: self.color,
             volume: Volume::Quiet,
             program: self.program.clone(),
+            linearizable: None,
         }
     }
 }

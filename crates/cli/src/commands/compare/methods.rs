@@ -14,6 +14,7 @@ pub fn word(name: StrategyName) -> &'static str {
         StrategyName::Pos => "POS",
         StrategyName::Atomfuzzer => "AtomFuzzer",
         StrategyName::Adversarial => "adversarial",
+        StrategyName::Surw => "SURW",
         StrategyName::Penelope => "PENELOPE mode",
         StrategyName::Planning => "planning mode",
         StrategyName::Velodrome => "Velodrome",
@@ -31,6 +32,7 @@ pub fn strategy(name: StrategyName) -> Strategy {
         StrategyName::Pos => undirected(PolicyKind::Pos, Judge::Instances),
         StrategyName::Atomfuzzer => undirected(PolicyKind::AtomFuzzer, Judge::Instances),
         StrategyName::Adversarial => undirected(PolicyKind::Adversarial, Judge::Instances),
+        StrategyName::Surw => undirected(PolicyKind::Surw, Judge::Instances),
         StrategyName::Penelope => Strategy::PlansOnce(Planning::Locks),
         StrategyName::Planning => Strategy::PlansOnce(Planning::Precise),
         StrategyName::Velodrome => undirected(PolicyKind::Random, Judge::Velodrome),
@@ -60,7 +62,7 @@ pub fn together(names: &[StrategyName]) -> Result<Strategy> {
                     word(name)
                 ))
                 .way_out(
-                    "random, pct, pos, atomfuzzer and adversarial can; `untorn compare` runs all",
+                    "random, pct, pos, atomfuzzer, adversarial and surw can; `untorn compare` runs all",
                 ));
             }
         }

@@ -24,17 +24,17 @@ use args::StrategyName;
 use config::Compare;
 
 /// What makes two findings of two methods the same.
-type Concern = (bool, String, String);
+type Subject = (bool, String, String);
 
-fn concern(key: &Key) -> Concern {
-    let (origin, block, field) = key.concern();
+fn subject(key: &Key) -> Subject {
+    let (origin, block, field) = key.subject();
     (origin == Origin::Declared, block.to_owned(), field.to_owned())
 }
 
 /// The result of one method.
 struct Row {
     name: StrategyName,
-    found: BTreeSet<Concern>,
+    found: BTreeSet<Subject>,
     /// How many of them no method above found.
     new: usize,
     outcome: Outcome,
@@ -53,9 +53,9 @@ pub fn run(compare: &Compare) -> Result<Exit> {
             break;
         }
         let (outcome, first) = one(compare, name, stop)?;
-        let found: BTreeSet<Concern> =
-            outcome.findings.iter().map(|finding| concern(&finding.key)).collect();
-        let known: BTreeSet<&Concern> = rows.iter().flat_map(|row| &row.found).collect();
+        let found: BTreeSet<Subject> =
+            outcome.violations.iter().map(|violation| subject(&violation.key)).collect();
+        let known: BTreeSet<&Subject> = rows.iter().flat_map(|row| &row.found).collect();
         let new = found.iter().filter(|one| !known.contains(one)).count();
         rows.push(Row { name, found, new, outcome, first });
     }
@@ -97,18 +97,19 @@ fn one(
                 line.show(&format!("{}: run {number}, {found} found", methods::word(name)));
             }
         }
-        Progress::Found(finding) => {
+        Progress::Violation(violation) => {
             first.get_or_insert_with(|| begin.elapsed());
-            found = found.max(finding.number);
+            found = found.max(violation.number);
         }
         Progress::RunEnded { .. }
         | Progress::Simplifying { .. }
         | Progress::SimplifyingFailure { .. }
-        | Progress::Failed(_)
-        | Progress::Deadlocked(_) => {}
+        | Progress::Failure(_)
+        | Progress::Deadlock(_) => {}
     };
-    let chase = Exploration::new(runner.as_mut(), check.options.clone(), &folder, stop, &mut watch);
-    let outcome = chase.run().map_err(could_not_run)?;
+    let exploration =
+        Exploration::new(runner.as_mut(), check.options.clone(), &folder, stop, &mut watch);
+    let outcome = exploration.run().map_err(could_not_run)?;
     line.clear();
     Ok((outcome, first))
 }
@@ -142,20 +143,20 @@ fn table(rows: &[Row]) -> String {
     out
 }
 
-/// How many of a method's findings the chase has, too.
+/// How many of a method's violations the loop has, too.
 fn shared(row: &Row, rows: &[Row]) -> Option<usize> {
     let ours = ours(rows)?;
     Some(row.found.iter().filter(|one| ours.found.contains(*one)).count())
 }
 
-/// Found by others than the chase, and how many of these it has.
+/// Found by others than the loop, and how many of these it has.
 fn others(rows: &[Row]) -> (usize, usize) {
-    let others: BTreeSet<&Concern> = rows
+    let others: BTreeSet<&Subject> = rows
         .iter()
         .filter(|row| row.name != StrategyName::Atomchase)
         .flat_map(|row| &row.found)
         .collect();
-    let has = |one: &&&Concern| ours(rows).is_some_and(|ours| ours.found.contains(**one));
+    let has = |one: &&&Subject| ours(rows).is_some_and(|ours| ours.found.contains(**one));
     (others.len(), others.iter().filter(has).count())
 }
 
@@ -197,16 +198,16 @@ fn write_json(
 }
 
 fn method(row: &Row, rows: &[Row]) -> Value {
-    let findings = row.outcome.findings.iter().map(|finding| {
+    let findings = row.outcome.violations.iter().map(|violation| {
         json!({
-            "block": finding.key.block,
-            "field": finding.key.field,
-            "origin": if finding.key.origin == Origin::Declared { "declared" } else { "inferred" },
-            "pattern": finding.key.shape.letters(),
-            "places": finding.key.places,
-            "run": finding.run,
-            "milliseconds": finding.after.as_millis() as u64,
-            "trace": finding.trace,
+            "block": violation.key.block,
+            "field": violation.key.field,
+            "origin": if violation.key.origin == Origin::Declared { "declared" } else { "inferred" },
+            "pattern": violation.key.shape.letters(),
+            "places": violation.key.places,
+            "run": violation.evidence.run,
+            "milliseconds": violation.evidence.after.as_millis() as u64,
+            "trace": violation.evidence.trace,
         })
     });
     json!({

@@ -6,6 +6,7 @@ pub mod config;
 use std::path::{Path, PathBuf};
 
 use untorn_findings::merge::{self, MergeError, Merged, Part};
+use untorn_report::coverage::{self, CheckVerdict};
 use untorn_report::model::Report;
 use untorn_report::phrasing::{count, number};
 
@@ -72,6 +73,12 @@ fn tell(report: &Report, parts: usize, path: &Path, console: &mut Console) -> Re
         number(facts.directed),
         path.display()
     ))?;
-    let is_clean = report.findings.is_empty() && facts.deadlocks == 0;
-    Ok(if is_clean { Exit::Clean } else { Exit::Violations })
+    Ok(match facts.verdict {
+        CheckVerdict::Findings => Exit::Violations,
+        CheckVerdict::Clean => Exit::Clean,
+        CheckVerdict::Inconclusive => {
+            console.put(&format!("  inconclusive: {}\n", coverage::why(&facts.gaps)))?;
+            Exit::Inconclusive
+        }
+    })
 }

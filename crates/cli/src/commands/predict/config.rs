@@ -7,7 +7,7 @@ use untorn_predict::Pattern;
 use untorn_predict::avfilter::Reading;
 use untorn_predict::candidates::Sources;
 use untorn_predict::pattern::EventPattern;
-use untorn_trace::reordering::PlanRule;
+use untorn_trace::reordering::ReorderingRule;
 
 use super::args::{EngineName, FilterName, PredictArgs, StrengthName};
 use crate::config::{Blocks, input, sources_of};
@@ -92,12 +92,12 @@ impl Certainty {
         }
     }
 
-    /// What the validator asks of the plans. The filters' plans change what is read.
-    pub const fn rule(self) -> PlanRule {
+    /// What the validator asks of the reorderings. Those of the filters change what is read.
+    pub const fn rule(self) -> ReorderingRule {
         match self {
-            Self::Locks | Self::Simulated | Self::AvFilter(_) => PlanRule::Lock,
-            Self::Source => PlanRule::SameSource,
-            Self::Value => PlanRule::SameValue,
+            Self::Locks | Self::Simulated | Self::AvFilter(_) => ReorderingRule::Lock,
+            Self::Source => ReorderingRule::SameSource,
+            Self::Value => ReorderingRule::SameValue,
         }
     }
 }

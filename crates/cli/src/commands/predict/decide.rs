@@ -12,9 +12,11 @@ use untorn_predict::planner::{Planner, PlannerBudget};
 use untorn_predict::precise::{Decision, Precise};
 use untorn_predict::sat::Budget;
 use untorn_predict::simulation::{Knowledge, Simulation};
-use untorn_predict::{Answer, At, Engine, Facts, Goal, History, Plan, Schedule, Strength, Why};
+use untorn_predict::{
+    Answer, At, Engine, Facts, Goal, History, Reordering, Strength, SuffixReordering, Why,
+};
 use untorn_report::phrasing::number;
-use untorn_trace::reordering::check_plan;
+use untorn_trace::reordering::check_reordering;
 use untorn_trace::{EventIdx, Tables, VarId};
 
 use super::args::EngineName;
@@ -40,25 +42,25 @@ pub enum Decided {
         draft: Draft,
         sure: Certainty,
     },
-    /// None of the instances tried has a plan, not even a lock-valid one.
+    /// None of the instances tried has a reordering, not even a lock-valid one.
     Infeasible,
     /// At least one instance is open.
     Undecided,
 }
 
-/// A plan that is not written down yet.
+/// A reordering that is not written down yet.
 pub enum Draft {
-    Schedule(Schedule),
+    Suffix(SuffixReordering),
     Outline(Outline),
-    Plan(Plan),
+    Reordering(Reordering),
 }
 
 impl Draft {
-    fn plan(&self, history: &History) -> Plan {
+    fn reordering(&self, history: &History) -> Reordering {
         match self {
-            Self::Schedule(schedule) => schedule.plan(),
-            Self::Outline(outline) => outline.plan(history),
-            Self::Plan(plan) => plan.clone(),
+            Self::Suffix(suffix) => suffix.reordering(),
+            Self::Outline(outline) => outline.reordering(history),
+            Self::Reordering(reordering) => reordering.clone(),
         }
     }
 }
@@ -107,8 +109,8 @@ impl<'a, 'h> Decider<'a, 'h> {
         let verdict = match &mut self.engine {
             EngineOf::Locks(engine) => engine.verdict(goal),
             EngineOf::AvFilter(engine) => engine.verdict(goal),
-            EngineOf::Simulation(engines) => match engines.1.schedule(goal) {
-                Some(schedule) => Verdict::Feasible(schedule),
+            EngineOf::Simulation(engines) => match engines.1.reordering(goal) {
+                Some(suffix) => Verdict::Feasible(suffix),
                 None => match engines.0.verdict(goal) {
                     Verdict::Infeasible => Verdict::Infeasible,
                     _ => Verdict::Undecided(Why::Incomplete),
@@ -116,7 +118,7 @@ impl<'a, 'h> Decider<'a, 'h> {
             },
             EngineOf::Planner(engine) => {
                 return match engine.decide(goal) {
-                    Answer::Feasible(plan) => Ok(Draft::Plan(plan)),
+                    Answer::Feasible(reordering) => Ok(Draft::Reordering(reordering)),
                     Answer::Infeasible => Err(None),
                     Answer::Undecided(why) => Err(Some(why)),
                 };
@@ -130,7 +132,7 @@ impl<'a, 'h> Decider<'a, 'h> {
             }
         };
         match verdict {
-            Verdict::Feasible(schedule) => Ok(Draft::Schedule(schedule)),
+            Verdict::Feasible(suffix) => Ok(Draft::Suffix(suffix)),
             Verdict::Infeasible => Err(None),
             Verdict::Undecided(why) => Err(Some(why)),
         }
@@ -165,9 +167,9 @@ impl<'a, 'h> Decider<'a, 'h> {
     fn early(&mut self, goal: &Goal) -> Option<Decided> {
         let (goal, pending) = PairCandidate::early(goal)?;
         let draft = self.goal(&goal).ok()?;
-        let (plan, sure) = (draft.plan(self.history), self.sure);
-        PairCandidate::is_pending(self.history, &plan, pending).then(|| {
-            let (pending, draft) = (Some(pending), Draft::Plan(plan));
+        let (reordering, sure) = (draft.reordering(self.history), self.sure);
+        PairCandidate::is_pending(self.history, &reordering, pending).then(|| {
+            let (pending, draft) = (Some(pending), Draft::Reordering(reordering));
             Decided::Feasible { goal, pending, draft, sure }
         })
     }
@@ -243,28 +245,28 @@ pub struct Chosen<'a> {
     pub sure: Certainty,
 }
 
-/// Writes the plans down and shows each to the validator, which shares nothing with the engines.
-pub fn checked_plans(
+/// Writes the reorderings down and shows each to the validator, which shares nothing with the engines.
+pub fn checked_reorderings(
     setting: &Setting<'_, '_>,
     chosen: &[Chosen<'_>],
     tables: &Tables,
-) -> Result<Vec<Plan>> {
+) -> Result<Vec<Reordering>> {
     let history = setting.facts.history;
     let initial = |var: VarId| tables.var_facts(var).initial();
-    let mut plans = Vec::with_capacity(chosen.len());
+    let mut reorderings = Vec::with_capacity(chosen.len());
     for Chosen { goal, draft, sure, .. } in chosen {
-        let plan = draft.plan(history);
-        let steps: Vec<EventIdx> = plan.steps.iter().map(|&at| at.into()).collect();
+        let reordering = draft.reordering(history);
+        let steps: Vec<EventIdx> = reordering.steps.iter().map(|&at| at.into()).collect();
         let wanted: Vec<EventIdx> = goal.events.iter().map(|&at| at.into()).collect();
-        // What happened after the last event of the plan does not matter.
-        let end = plan.steps.iter().map(|at| at.index() + 1).max().unwrap_or(0);
+        // What happened after the last event of the reordering does not matter.
+        let end = reordering.steps.iter().map(|at| at.index() + 1).max().unwrap_or(0);
         let events = &history.events()[..end];
-        check_plan(events, &initial, &wanted, &steps, sure.rule()).map_err(|fault| {
-            let what = format!("a plan for events {wanted:?} is none: {fault:?}");
+        check_reordering(events, &initial, &wanted, &steps, sure.rule()).map_err(|fault| {
+            let what = format!("a reordering for events {wanted:?} is none: {fault:?}");
             Failure::run(what)
                 .way_out("this is a bug in Untorn: please report it together with the trace")
         })?;
-        plans.push(plan);
+        reorderings.push(reordering);
     }
-    Ok(plans)
+    Ok(reorderings)
 }

@@ -110,7 +110,8 @@ fn subjects(
     let ones = std::mem::take(&mut found.candidates).into_iter();
     let ones = ones.filter(|one| wanted(one.pattern) && counts(one.block, one.origin));
     let pairs = std::mem::take(&mut found.pairs).into_iter();
-    let pairs = pairs.filter(|pair| counts(pair.block, pair.origin));
+    // Of a branch that nobody took there is nothing to show yet.
+    let pairs = pairs.filter(|pair| pair.is_seen && counts(pair.block, pair.origin));
     let subjects = ones.map(Subject::One).chain(pairs.map(Subject::Pair)).collect();
     (found, subjects, true)
 }
@@ -127,7 +128,7 @@ fn knowledge(history: &History, tables: &Tables) -> Knowledge {
     }
 }
 
-/// The predictions to report, each with a plan that the independent validator accepted.
+/// The predictions to report, each with a reordering that the independent validator accepted.
 fn predictions(
     setting: &Setting<'_, '_>,
     found: &Candidates,
@@ -149,13 +150,13 @@ fn predictions(
     // What may be a false alarm comes last; otherwise the order of the candidates stays.
     chosen.sort_by_key(|chosen| !chosen.subject.is_sure(chosen.sure));
     chosen.truncate(setting.config.limit);
-    let plans = decide::checked_plans(setting, &chosen, tables)?;
-    let list = chosen.into_iter().zip(plans).map(|(chosen, plan)| Prediction {
+    let reorderings = decide::checked_reorderings(setting, &chosen, tables)?;
+    let list = chosen.into_iter().zip(reorderings).map(|(chosen, reordering)| Prediction {
         subject: chosen.subject.clone(),
         goal: chosen.goal.clone(),
         pending: chosen.pending,
         sure: chosen.sure,
-        plan,
+        reordering,
     });
     Ok(Predictions { tally, list: list.collect() })
 }

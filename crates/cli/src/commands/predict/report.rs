@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use untorn_predict::candidates::{Candidates, SkippedCandidates};
-use untorn_predict::{At, Goal, History, Origin, Plan};
+use untorn_predict::{At, Goal, History, Origin, Reordering};
 use untorn_report::operation::{Action, place};
 use untorn_trace::tables::show_value;
 use untorn_trace::{Op, Tables, ValueKind};
@@ -85,12 +85,12 @@ impl Tally {
 
 pub struct Prediction {
     pub subject: Subject,
-    /// What the plan leads to.
+    /// What the reordering leads to.
     pub goal: Goal,
     /// What follows by itself.
     pub pending: Option<At>,
     pub sure: Certainty,
-    pub plan: Plan,
+    pub reordering: Reordering,
 }
 
 pub struct Predictions {
@@ -111,9 +111,9 @@ impl Prediction {
         self.goal.events.iter().copied().chain(self.pending).collect()
     }
 
-    /// How much of the plan is the history as it was.
+    /// How much of the reordering is the history as it was.
     pub fn kept(&self) -> usize {
-        self.plan.steps.iter().zip(0..).take_while(|(at, place)| at.0 == *place).count()
+        self.reordering.steps.iter().zip(0..).take_while(|(at, place)| at.0 == *place).count()
     }
 
     fn json(&self, history: &History, tables: &Tables) -> Value {
@@ -138,7 +138,7 @@ impl Prediction {
         });
         let vars = self.subject.vars(history, &self.goal);
         let vars: Vec<String> = vars.into_iter().map(|var| tables.var_name(var)).collect();
-        let then: Vec<u32> = self.plan.steps[kept..].iter().map(|at| at.0).collect();
+        let then: Vec<u32> = self.reordering.steps[kept..].iter().map(|at| at.0).collect();
         json!({
             "block": self.subject.block().map(|_| self.name(history, tables)),
             "origin": origin,

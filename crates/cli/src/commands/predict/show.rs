@@ -160,7 +160,7 @@ fn one(
         paint(&badges, FAINT, look)
     );
     text.push_str(&rows(prediction, history, tables, look));
-    let (steps, kept) = (prediction.plan.steps.len(), prediction.kept());
+    let (steps, kept) = (prediction.reordering.steps.len(), prediction.kept());
     let instances = count(prediction.subject.instances(), "instance");
     let mut last = format!("{instances} in this run");
     if look.verbose {

@@ -128,6 +128,12 @@ fn warnings(out: &mut String, meta: &RecordedTrace, done: &RunResult) {
         let left_out = count(summary.elements_left_out, "element");
         warn(format!("{left_out} of large copied arrays have no events"));
     }
+    if summary.accesses_unresolved > 0 {
+        let unknown = count(summary.accesses_unresolved, "access");
+        warn(format!(
+            "{unknown} by address, view or handle have no events: their variable is not known"
+        ));
+    }
     if summary.unmatched_ends > 0 {
         warn(format!("{} of blocks were closed late", count(summary.unmatched_ends, "end")));
     }
@@ -147,7 +153,7 @@ fn warnings(out: &mut String, meta: &RecordedTrace, done: &RunResult) {
 
 /// How far a plan was followed, in words.
 fn how_far(followed: &Followed) -> String {
-    let Followed { steps, of, released } = followed;
+    let Followed { steps, of, released, .. } = followed;
     match released {
         Some(released) => format!("the plan was not followed: {released}"),
         None if steps < of => {

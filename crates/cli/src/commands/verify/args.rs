@@ -12,8 +12,11 @@ Chases one violation of a report again, and nothing else: after a change of the 
 block can still be torn. What was recorded and how comes from the report, and so does the command; another command
 may follow `--`, if the changed program is started in another way.
 
+A method that makes one step now cannot be torn. If the method does not access the variable any more, all of its
+variables are looked at; if it was renamed or moved, the methods that access the variable instead are.
+
 Exit codes: 0 it was not torn any more within the budget, 1 it was torn again, 2 bad usage, 3 could not run, or
-the block did not occur, so that nothing was verified.
+the method never ran, so that nothing was verified.
 
 Examples:
   untorn verify untorn-out/report.json 1

@@ -3,17 +3,21 @@
 pub mod args;
 pub mod config;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use untorn_explore::{Only, Outcome};
+use untorn_explore::{Only, Outcome, Subject};
 use untorn_findings::check::why_unreached;
+use untorn_findings::coverage::Demand;
 use untorn_jvm::JvmProgram;
 use untorn_jvm::config::ScopeConfig;
 use untorn_jvm::jvm_selection::JvmSelector;
 use untorn_predict::candidates::Sources;
 use untorn_report::model::{Evidence, Finding, Report, Setting};
-use untorn_report::phrasing::{count, number};
+use untorn_report::phrasing::{count, list, number, times};
 use untorn_report::text::plain;
+use untorn_trace::formats::open::{Input, OpenOptions, open};
+use untorn_trace::{BATCH, Op};
 
 use crate::commands::check;
 use crate::commands::check::args::FailOn;
@@ -51,10 +55,72 @@ pub fn run(verify: &Verify) -> Result<Exit> {
         return Err(Failure::input("the new report would replace the old one")
             .way_out("choose another folder with --out"));
     }
-    let mut check = check_of(verify, &report, evidence);
-    let mut console = Console::new(check.color, check.volume);
-    let outcome = check::chase(&mut check, &mut console)?;
-    verdict(&outcome, evidence, &mut console)
+    let wanted = Only { method: evidence.method().to_owned(), field: evidence.variable.clone() };
+    let mut console = Console::new(verify.color, verify.volume);
+    let mut explore = |only: &Only| {
+        let mut check = check_of(verify, &report, only);
+        check::explore(&mut check, &mut console).map(|(outcome, _)| outcome)
+    };
+    let verified = verified(&wanted, &mut explore, &|| users_before(verify, evidence))?;
+    verdict(&verified, evidence, &mut console)
+}
+
+/// What was looked at, and what came of it.
+enum Verified {
+    /// The method itself.
+    Method { outcome: Outcome },
+    /// The method itself, with all of its variables: it does not access that of the finding any more.
+    OtherVariables { outcome: Outcome },
+    /// Methods that are new among those that access the variable: the code was renamed or moved.
+    Followed { outcome: Outcome, into: Vec<String> },
+    /// The method never ran, and nothing new accesses the variable.
+    Nothing { runs: u32 },
+}
+
+/// Looks for the finding where it was; if the code has changed too much for that, where it is now.
+fn verified(
+    wanted: &Only,
+    explore: &mut dyn FnMut(&Only) -> Result<Outcome>,
+    users_before: &dyn Fn() -> BTreeSet<String>,
+) -> Result<Verified> {
+    let outcome = explore(wanted)?;
+    let Subject { activations, most_steps, users, .. } = &outcome.subject;
+    if !outcome.violations.is_empty() || (*activations > 0 && *most_steps > 0) {
+        return Ok(Verified::Method { outcome });
+    }
+    if *activations > 0 {
+        // A counter became an AtomicInteger, a map a ConcurrentHashMap: another variable, perhaps torn as before.
+        let any = Only { field: String::new(), ..wanted.clone() };
+        let again = explore(&any)?;
+        return Ok(Verified::OtherVariables { outcome: again });
+    }
+    let into: Vec<String> = users.difference(&users_before()).cloned().collect();
+    if into.is_empty() {
+        return Ok(Verified::Nothing { runs: outcome.runs });
+    }
+    let anywhere = Only { method: String::new(), ..wanted.clone() };
+    Ok(Verified::Followed { outcome: explore(&anywhere)?, into })
+}
+
+/// The methods of the program that accessed the variable in the run of the finding.
+fn users_before(verify: &Verify, evidence: &Evidence) -> BTreeSet<String> {
+    let folder = verify.report.parent().unwrap_or(Path::new(""));
+    let trace = folder.join(Path::new(&evidence.trace).file_name().unwrap_or_default());
+    let fields: Vec<&str> = evidence.variable.split(" and ").collect();
+    let mut users = BTreeSet::new();
+    let Ok(mut source) = open(&Input::new(&trace), &OpenOptions::default()) else { return users };
+    let mut batch = Vec::with_capacity(BATCH);
+    while source.read(&mut batch).is_ok() && !batch.is_empty() {
+        let tables = source.tables();
+        for event in &batch {
+            let (Op::Read { var, .. } | Op::Write { var, .. }) = event.op else { continue };
+            let site = tables.sites.get(event.site).unwrap_or_default();
+            if !site.facts.is_library && fields.contains(&tables.member_name(var).as_str()) {
+                users.insert(format!("{}.{}", site.class, site.method));
+            }
+        }
+    }
+    users
 }
 
 fn same_folder(out: &Path, report: &Path) -> bool {
@@ -67,7 +133,7 @@ fn same_folder(out: &Path, report: &Path) -> bool {
 }
 
 /// The same check as that of the report, for one violation only.
-fn check_of(verify: &Verify, report: &Report, evidence: &Evidence) -> Check {
+fn check_of(verify: &Verify, report: &Report, only: &Only) -> Check {
     let facts = report.check.clone().unwrap_or_default();
     let Setting {
         instrument,
@@ -88,31 +154,55 @@ fn check_of(verify: &Verify, report: &Report, evidence: &Evidence) -> Check {
             JvmProgram { command: facts.command, which, directory: directory.map(PathBuf::from) }
         }
     };
-    let field =
-        if evidence.origin == "declared" { String::new() } else { evidence.variable.clone() };
     let options = untorn_explore::Options {
         sources: if declared { Sources::Declared } else { Sources::All },
         all_methods,
-        only: Some(Only { method: evidence.method().to_owned(), field }),
+        only: Some(only.clone()),
         ..verify.options.clone()
     };
     Check {
         options,
         out: verify.out.clone(),
         sources: source_roots(Vec::new()),
-        scope: ScopeConfig { instrument, exclude, atomic, ..ScopeConfig::default() },
+        scope: ScopeConfig {
+            instrument,
+            exclude,
+            atomic,
+            activations: vec![only.method.clone()],
+            ..ScopeConfig::default()
+        },
         compositions,
         run_time: None,
         fail_on: FailOn::Any,
-        warm: false,
+        demand: Demand::default(),
+        allow_inconclusive: true,
+        fresh: false,
         color: verify.color,
         volume: verify.volume,
         program,
+        linearizable: None,
     }
 }
 
-fn verdict(outcome: &Outcome, evidence: &Evidence, console: &mut Console) -> Result<Exit> {
+fn verdict(verified: &Verified, evidence: &Evidence, console: &mut Console) -> Result<Exit> {
     let block = plain(&evidence.block);
+    let variable = plain(&evidence.variable);
+    let (outcome, place) = match verified {
+        Verified::Nothing { runs } => {
+            let runs = count((*runs).into(), "run");
+            return Err(Failure::run(format!(
+                "{block} did not occur in {runs}: nothing was verified"
+            ))
+            .way_out("is it not executed any more? `untorn check` looks at everything"));
+        }
+        Verified::Method { outcome } | Verified::OtherVariables { outcome } => {
+            (outcome, String::new())
+        }
+        Verified::Followed { outcome, into } => {
+            let into: Vec<String> = into.iter().map(|name| plain(name)).collect();
+            (outcome, format!(" ({variable} is accessed by {} now)", list(&into, 3)))
+        }
+    };
     let effort = format!(
         "{} ({} directed), {}, {} ruled out",
         count(outcome.runs.into(), "run"),
@@ -120,21 +210,31 @@ fn verdict(outcome: &Outcome, evidence: &Evidence, console: &mut Console) -> Res
         count(outcome.candidates, "candidate"),
         number(outcome.infeasible),
     );
-    if !outcome.findings.is_empty() {
-        console.put(&format!("{block} can STILL be torn: {effort}\n"))?;
+    if let Some(found) = outcome.violations.first() {
+        let now = match plain(&found.key.block) {
+            same if same == block => String::new(),
+            other => format!(" as {other}"),
+        };
+        console.put(&format!("{block} can STILL be torn{now}{place}: {effort}\n"))?;
         return Ok(Exit::Violations);
     }
-    if !outcome.is_seen {
-        return Err(Failure::run(format!(
-            "{block} did not occur in {}: nothing was verified",
-            count(outcome.runs.into(), "run")
-        ))
-        .way_out(
-            "was it renamed, or is it not executed any more? `untorn check` looks at everything",
-        ));
-    }
     let ended = if outcome.interrupted { "; interrupted before the end" } else { "" };
-    console.put(&format!("{block} was not torn any more: {effort}{ended}\n"))?;
+    let subject = &outcome.subject;
+    let ran =
+        format!("ran {} in {}", times(subject.activations), count(subject.runs.into(), "run"));
+    console.put(&match verified {
+        Verified::Method { .. } if subject.most_steps == 1 => format!(
+            "{block} was not torn any more: it {ran} and makes one step on {variable} now, so it cannot be torn \
+             there{ended}\n"
+        ),
+        Verified::OtherVariables { .. } => format!(
+            "{block} was not torn any more: it {ran} and does not access {variable} any more; {effort}{ended}\n"
+        ),
+        Verified::Followed { .. } => {
+            format!("{block} was not torn any more{place}: {effort}{ended}\n")
+        }
+        _ => format!("{block} was not torn any more: it {ran}; {effort}{ended}\n"),
+    })?;
     for (key, why) in outcome.unreached.iter().take(4) {
         let (field, why) = (plain(&key.field), why_unreached(why));
         console.say(&format!("  predicted, and not reached: {field}: {}\n", plain(&why)))?;

@@ -177,6 +177,16 @@ impl Example {
         self.source.lines().find_map(|line| line.strip_prefix(&head)).map(str::trim)
     }
 
+    /// What the program may print, by its head: `whole`, `torn` and every `or`.
+    pub fn outputs(&self) -> Vec<String> {
+        let keys = ["// whole:", "// torn:", "// or:"];
+        let outputs = self.source.lines().filter_map(|line| {
+            let text = keys.iter().find_map(|key| line.strip_prefix(key))?;
+            Some(text.trim().to_owned())
+        });
+        outputs.map(|text| text.replace("\\n", "\n") + "\n").collect()
+    }
+
     /// The number of the only line with that text.
     pub fn line_of(&self, text: &str) -> u32 {
         line_of(&self.source, text)
@@ -556,21 +566,6 @@ impl Recorded {
             op => format!("{thread} {op:?} at {place}"),
         }
     }
-}
-
-/// The name without the numbers of objects: `Account#.balance`.
-pub fn unnumbered(name: &str) -> String {
-    let mut pieces = name.split('#');
-    let first = pieces.next().unwrap_or_default().to_owned();
-    let digits = |piece: &str| piece.trim_start_matches(|c: char| c.is_ascii_digit()).to_owned();
-    pieces.fold(first, |name, piece| format!("{name}#{}", digits(piece)))
-}
-
-/// The number of the object in a name.
-pub fn number(name: &str) -> u64 {
-    let digits: String =
-        name.chars().skip_while(|&c| c != '#').skip(1).take_while(char::is_ascii_digit).collect();
-    digits.parse().unwrap_or_else(|_| panic!("no number in {name}"))
 }
 
 /// Where two traces differ first.

@@ -2,7 +2,6 @@ package java.lang;
 
 import java.lang.invoke.VarHandle;
 import java.lang.reflect.Field;
-import java.lang.reflect.Modifier;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
@@ -32,9 +31,11 @@ import java.util.concurrent.atomic.LongAdder;
  * (or null), and the index (negative if there is none).
  */
 public final class UntornAtomics {
-    // An update has three sites: its read, its write, and the read of an update that failed.
+    // An update has three sites: its read, its write, and the read of an update that failed. The last site of every
+    // operation counts those whose variable is not known.
     private static final int WRITTEN = 1;
     private static final int FAILED = 2;
+    private static final int UNKNOWN = 3;
 
     /** The value before the current operation, and the thread that performs it. */
     private static long old;
@@ -56,7 +57,12 @@ public final class UntornAtomics {
 
     /** After an operation that reads or writes; the site determines which. */
     public static void accessed(Object target, Object holder, int index, int site) {
-        if (UntornProbe.here() && resolve(target, holder, index)) UntornProbe.put(site, object, value, slot);
+        if (!UntornProbe.here()) return;
+        if (resolve(target, holder, index)) {
+            UntornProbe.put(site, object, value, slot);
+        } else {
+            UntornProbe.put(site + 1, 0, 1, 0);
+        }
     }
 
     /** After an operation that read and wrote. */
@@ -69,16 +75,18 @@ public final class UntornAtomics {
      * read.
      */
     public static void exchanged(Object target, Object holder, int index, int site) {
-        if (UntornProbe.here() && resolve(target, holder, index)) recordUpdate(value != old, site);
+        if (UntornProbe.here()) recordUpdate(resolve(target, holder, index), value != old, site);
     }
 
     /** After an operation that wrote if {@code done}. */
     public static void swapped(boolean done, Object target, Object holder, int index, int site) {
-        if (UntornProbe.here() && resolve(target, holder, index)) recordUpdate(done, site);
+        if (UntornProbe.here()) recordUpdate(resolve(target, holder, index), done, site);
     }
 
-    private static void recordUpdate(boolean done, int site) {
-        if (done && asked == Thread.currentThread()) {
+    private static void recordUpdate(boolean known, boolean done, int site) {
+        if (!known) {
+            UntornProbe.put(site + UNKNOWN, 0, 1, 0);
+        } else if (done && asked == Thread.currentThread()) {
             long now = value;
             UntornProbe.putFirst(site, object, old, slot);
             UntornProbe.put(site + WRITTEN, object, now, slot);
@@ -92,7 +100,6 @@ public final class UntornAtomics {
         UntornProbe.suspendRecording();
         try {
             if (target instanceof VarHandle) return resolveHandle((VarHandle) target, holder, index);
-            if (target instanceof Field) return resolveField((Field) target, holder);
             object = UntornValues.id(target);
             slot = index < 0 ? 0 : index;
             return resolveCommon(target, index) || resolveRare(target, holder);
@@ -204,65 +211,6 @@ public final class UntornAtomics {
         through(UntornValues.raw(value, kind), handle, holder, site);
     }
 
-    // ---- sun.misc.Unsafe: fields by their offsets ----
-
-    /** Fields whose offsets the program has asked for. There are few, and entries are never removed. */
-    private static Field[] reached;
-    private static long[] offsets;
-    private static int count;
-
-    /** The program has asked for the offset of a field. */
-    public static void located(long offset, Field field) {
-        if (!UntornProbe.ready) return;
-        made(field, field);
-        note(offset, field);
-    }
-
-    private static synchronized void note(long offset, Field field) {
-        if (reached == null || count == reached.length) {
-            Field[] moreFields = new Field[2 * count + 16];
-            long[] moreOffsets = new long[2 * count + 16];
-            for (int i = 0; i < count; i++) {
-                moreFields[i] = reached[i];
-                moreOffsets[i] = offsets[i];
-            }
-            reached = moreFields;
-            offsets = moreOffsets;
-        }
-        reached[count] = field;
-        offsets[count] = offset;
-        count++;
-    }
-
-    /** The field at an offset of an object; null if the program never asked for that offset. */
-    public static Object fieldAt(Object holder, long offset) {
-        if (holder == null || !UntornProbe.here()) return null;
-        UntornProbe.suspendRecording();
-        try {
-            for (int i = 0; i < count; i++) {
-                if (offsets[i] == offset && isIn(reached[i], holder)) return reached[i];
-            }
-            return null;
-        } finally {
-            UntornProbe.resumeRecording();
-        }
-    }
-
-    private static boolean isIn(Field field, Object holder) {
-        boolean isStatic = Modifier.isStatic(field.getModifiers());
-        return isStatic ? holder == field.getDeclaringClass() : field.getDeclaringClass().isInstance(holder);
-    }
-
-    private static boolean resolveField(Field field, Object holder) {
-        boolean isStatic = Modifier.isStatic(field.getModifiers());
-        for (int i = 0; i < count; i++) {
-            if (reached[i] == field) value = UntornValues.at(holder, offsets[i], field.getType());
-        }
-        object = isStatic ? 0 : UntornValues.id(holder);
-        slot = find(field);
-        return slot >= 0;
-    }
-
     // ---- the field of a handle or an updater ----
 
     /** Identities of handles and their fields: open addressing, 0 is free, at most half full. */
@@ -288,9 +236,6 @@ public final class UntornAtomics {
 
     /** Nothing of an earlier run is left. */
     static synchronized void reset() {
-        reached = null;
-        offsets = null;
-        count = 0;
         handles = null;
         fields = null;
         known = 0;

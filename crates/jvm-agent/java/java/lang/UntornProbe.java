@@ -450,12 +450,12 @@ public final class UntornProbe {
 
     /** The program called {@code System.exit}; hooks have still to run. */
     public static void programExits(int code) {
-        if (UntornServer.isRunning) UntornServer.programEnds(code);
+        if (UntornServer.isRunning) UntornServer.programEnds(code, false);
     }
 
     /** The hooks have run, or the program does not want them to. */
     public static void programHalts(int code) {
-        if (UntornServer.isRunning) UntornServer.programEnds(code);
+        if (UntornServer.isRunning) UntornServer.programEnds(code, true);
         if (locks != 0) end();
     }
 

@@ -1,6 +1,8 @@
 package java.lang;
 
 import java.io.FileInputStream;
+import java.lang.invoke.MethodType;
+import java.lang.ref.Reference;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
@@ -24,10 +26,15 @@ public final class UntornServer {
     /** Of the launcher of the JDK: what its second argument says of the third. */
     private static final int CLASS = 1, JAR = 2;
 
+    /** Milliseconds that all shutdown hooks of a run have together. */
+    private static final long LONGEST_HOOK = 2000;
+
     /** Set by the agent before the program would begin. */
     static boolean isServing;
     /** A run is being made. */
     static boolean isRunning;
+    /** The run at hand was ended without its hooks. */
+    private static volatile boolean isHalted;
 
     private final String mainClass;
     private final String[] arguments;
@@ -43,21 +50,29 @@ public final class UntornServer {
     private final Locale[] locales = {
         Locale.getDefault(Locale.Category.DISPLAY), Locale.getDefault(Locale.Category.FORMAT)
     };
-    private final TimeZone zone = TimeZone.getDefault();
     private final List<Counter> counters = new ArrayList<>();
-    private final Field hooks = field("java.lang.ApplicationShutdownHooks", "hooks");
+    private final List<Pool> pools = new ArrayList<>();
+    private final MethodTypes methodTypes = MethodTypes.find();
+    /** Set by the constructor: in a JVM that makes one run, nothing of the JDK is initialised because of this class. */
+    private static Field hooks;
+    private static List<Thread> hooksOfJdk;
+    private static final String LOGGING = "java.util.logging.LogManager";
     private final Field files = field("java.io.DeleteOnExitHook", "files");
     private ThreadGroup group;
 
     private UntornServer(String mainClass, String[] arguments) throws ReflectiveOperationException {
         this.mainClass = mainClass;
         this.arguments = arguments;
+        hooks = field("java.lang.ApplicationShutdownHooks", "hooks");
+        hooksOfJdk = new ArrayList<>();
         loaders.setAccessible(true);
         paths.setAccessible(true);
         for (String[] counter : COUNTERS) {
             Counter found = Counter.find(counter[0], counter[1]);
             if (found != null) counters.add(found);
         }
+        Pool common = Pool.common();
+        if (common != null) pools.add(common);
     }
 
     /** Static counters of the JDK that show in names, numbers and seeds. */
@@ -88,7 +103,6 @@ public final class UntornServer {
             refuse(fault.toString());
         }
         if (server == null) Runtime.getRuntime().halt(0);
-        current = server;
         ready();
         try {
             while (next()) server.run();
@@ -151,19 +165,90 @@ public final class UntornServer {
         group = new ThreadGroup(system, "main");
         reset();
         run(mainClass, arguments, group, loader);
+        String change = runHooks();
+        deleteFiles();
         path.closeLoaders();
-        String change = change();
-        if (change != null && hasHooks()) {
-            // They run as they would.
-            Runtime.getRuntime().exit(exitCode());
-        }
+        if (methodTypes != null) methodTypes.forgetThoseOf(parent);
         ended(change);
     }
 
+    /** Whether the program has hooks. Those of the JDK are put aside: what they end is needed in the next run. */
+    private static boolean hasOwnHooks() {
+        UntornProbe.suspendRecording();
+        try {
+            Map<?, ?> registered = (Map<?, ?>) hooks.get(null);
+            if (registered == null) return false;
+            synchronized (hooks.getDeclaringClass()) {
+                for (Object hook : new ArrayList<Object>(registered.keySet())) {
+                    Class<?> kind = hook.getClass();
+                    if (kind == Thread.class || kind.getClassLoader() != null) continue;
+                    registered.remove(hook);
+                    hooksOfJdk.add((Thread) hook);
+                }
+            }
+            return !registered.isEmpty();
+        } catch (ReflectiveOperationException missing) {
+            return false;
+        } finally {
+            UntornProbe.resumeRecording();
+        }
+    }
+
+    /** The handlers and levels of {@code java.util.logging} become what they are in a new JVM, if it was ever used. */
+    private static void resetLogging() throws Exception {
+        for (Thread hook : hooksOfJdk) {
+            if (!hook.getClass().getName().startsWith(LOGGING)) continue;
+            Class<?> kind = Class.forName(LOGGING, true, null);
+            kind.getMethod("readConfiguration").invoke(kind.getMethod("getLogManager").invoke(null));
+        }
+    }
+
+    /** What the JVM does when it ends: starts all hooks, and waits for them. What has changed for good; null if nothing. */
+    private String runHooks() throws Exception {
+        // They may have run already.
+        if (!hasOwnHooks()) return null;
+        Map<?, ?> registered = (Map<?, ?>) hooks.get(null);
+        List<Thread> threads = new ArrayList<>();
+        synchronized (hooks.getDeclaringClass()) {
+            for (Object hook : registered.keySet()) threads.add((Thread) hook);
+            hooks.set(null, null);
+        }
+        if (isHalted) threads.clear();
+        for (Thread hook : threads) hook.start();
+        long end = System.nanoTime() + LONGEST_HOOK * 1_000_000L;
+        for (Thread hook : threads) {
+            hook.join(Math.max(1, (end - System.nanoTime()) / 1_000_000));
+            if (hook.isAlive()) return "one of its shutdown hooks does not end";
+        }
+        return null;
+    }
+
+    /** The files that a JVM deletes when it ends, the last first. */
+    private void deleteFiles() throws Exception {
+        java.util.Collection<?> registered = (java.util.Collection<?>) files.get(null);
+        if (registered == null || registered.isEmpty()) return;
+        List<Object> names = new ArrayList<>(registered);
+        files.set(null, new java.util.LinkedHashSet<>());
+        if (isHalted) return;
+        for (int at = names.size() - 1; at >= 0; at--) new java.io.File((String) names.get(at)).delete();
+    }
+
     private void reset() throws Exception {
+        isHalted = false;
+        Map<Thread, Thread> registered = new java.util.IdentityHashMap<>();
+        for (Thread hook : hooksOfJdk) registered.put(hook, hook);
+        hooks.set(null, registered);
         for (Counter counter : counters) counter.reset();
+        for (Pool pool : pools) pool.reset();
+        Thread.setDefaultUncaughtExceptionHandler(null);
+        Locale.setDefault(locale);
+        Locale.setDefault(Locale.Category.DISPLAY, locales[0]);
+        Locale.setDefault(Locale.Category.FORMAT, locales[1]);
+        TimeZone.setDefault(null);
         UntornProbe.reset();
         UntornAtomics.reset();
+        UntornOffsets.reset();
+        UntornArrays.reset();
         UntornCollections.reset();
         // Put one by one, as the JVM does: how large the table is shows in the monitors that it takes.
         Properties properties = new Properties();
@@ -172,6 +257,8 @@ public final class UntornServer {
         System.setIn(new java.io.BufferedInputStream(new FileInputStream(java.io.FileDescriptor.in)));
         System.setOut(stream(java.io.FileDescriptor.out, "stdout.encoding", "sun.stdout.encoding"));
         System.setErr(stream(java.io.FileDescriptor.err, "stderr.encoding", "sun.stderr.encoding"));
+        resetLogging();
+        hooksOfJdk.clear();
     }
 
     private java.io.PrintStream stream(java.io.FileDescriptor to, String name, String older) throws Exception {
@@ -180,37 +267,11 @@ public final class UntornServer {
         return (java.io.PrintStream) printStreams.invoke(null, new java.io.FileOutputStream(to), encoding);
     }
 
-    /** What the run has changed for good; null if nothing. */
-    private String change() throws Exception {
-        if (hasHooks()) return "it has shutdown hooks";
-        if (Thread.getDefaultUncaughtExceptionHandler() != null) return "it set a handler for uncaught exceptions";
-        if (Locale.getDefault() != locale
-            || Locale.getDefault(Locale.Category.DISPLAY) != locales[0]
-            || Locale.getDefault(Locale.Category.FORMAT) != locales[1]) {
-            return "it set the default locale";
-        }
-        if (!TimeZone.getDefault().equals(zone)) return "it set the default time zone";
-        return null;
-    }
-
-    private boolean hasHooks() throws ReflectiveOperationException {
-        Map<?, ?> threads = (Map<?, ?>) hooks.get(null);
-        java.util.Collection<?> names = (java.util.Collection<?>) files.get(null);
-        return threads == null || !threads.isEmpty() || names == null || !names.isEmpty();
-    }
-
-    private static UntornServer current;
-
-    /** The program calls {@code System.exit}. Comes back if the JVM has to end, too. */
-    static void programEnds(int code) {
-        UntornProbe.suspendRecording();
-        try {
-            if (current != null && current.hasHooks()) return;
-        } catch (ReflectiveOperationException fault) {
-            return;
-        } finally {
-            UntornProbe.resumeRecording();
-        }
+    /** The program calls {@code System.exit}, or {@code halt}, which runs no hooks: never returns. */
+    static void programEnds(int code, boolean halts) {
+        isHalted = halts;
+        // In the thread that ends the program, and under control, as the JDK does it.
+        if (!halts && hasOwnHooks()) ApplicationShutdownHooks.runHooks();
         exited(code);
     }
 
@@ -260,8 +321,6 @@ public final class UntornServer {
     /** Runs the program to its end. */
     private static native void run(String mainClass, String[] arguments, ThreadGroup group, ClassLoader loader);
 
-    private static native int exitCode();
-
     /** Answers the request. */
     private static native void ended(String change);
 
@@ -269,6 +328,94 @@ public final class UntornServer {
 
     /** The program is over for the thread that calls this; never returns. */
     private static native void exited(int code);
+
+    /**
+     * A pool of threads that the JDK keeps in a static field. Its threads belong to an earlier run, and wait for a turn that never
+     * comes. It becomes a new pool: each of its fields becomes that of one.
+     */
+    private static final class Pool {
+        private final Object pool;
+        private final Constructor<?> maker;
+
+        private Pool(Object pool, Constructor<?> maker) {
+            this.pool = pool;
+            this.maker = maker;
+        }
+
+        /** The common pool; null if this release of the JDK makes it in another way. */
+        static Pool common() {
+            try {
+                Class<?> kind = java.util.concurrent.ForkJoinPool.class;
+                Constructor<?> maker = kind.getDeclaredConstructor(byte.class);
+                maker.setAccessible(true);
+                Field common = UntornServer.field(kind.getName(), "common");
+                return common == null ? null : new Pool(common.get(null), maker);
+            } catch (ReflectiveOperationException missing) {
+                return null;
+            }
+        }
+
+        void reset() throws ReflectiveOperationException {
+            Object fresh = maker.newInstance((byte) 0);
+            for (Class<?> in = pool.getClass(); in != null; in = in.getSuperclass()) {
+                for (Field field : in.getDeclaredFields()) {
+                    if (java.lang.reflect.Modifier.isStatic(field.getModifiers())) continue;
+                    field.setAccessible(true);
+                    field.set(pool, field.get(fresh));
+                }
+            }
+        }
+    }
+
+    /**
+     * The set in which the JDK keeps one object for each method type. Its weak references are kept alive like all others, so it
+     * would hold the classes of all earlier runs; and since the classes of each run have the same identities, the types of all
+     * runs have the same hash codes, and to look for one would take longer with each run.
+     */
+    private static final class MethodTypes {
+        private final Map<?, ?> all;
+
+        private MethodTypes(Map<?, ?> all) {
+            this.all = all;
+        }
+
+        /** Null if this release of the JDK keeps them in another way. */
+        static MethodTypes find() {
+            try {
+                Field table = UntornServer.field("java.lang.invoke.MethodType", "internTable");
+                if (table == null) return null;
+                Field map = UntornServer.field(table.get(null).getClass().getName(), "map");
+                return map == null ? null : new MethodTypes((Map<?, ?>) map.get(table.get(null)));
+            } catch (ReflectiveOperationException | ClassCastException other) {
+                return null;
+            }
+        }
+
+        /** Nobody can ask for a type with a class of an ended run again: those classes are gone. */
+        void forgetThoseOf(ClassLoader platform) {
+            for (java.util.Iterator<?> entries = all.keySet().iterator(); entries.hasNext(); ) {
+                Object entry = entries.next();
+                if (entry instanceof Reference && isOf((Reference<?>) entry, platform)) entries.remove();
+            }
+        }
+
+        private static boolean isOf(Reference<?> entry, ClassLoader platform) {
+            Object type = entry.get();
+            if (!(type instanceof MethodType)) return type == null;
+            MethodType of = (MethodType) type;
+            if (isOwn(of.returnType(), platform)) return true;
+            for (int at = 0; at < of.parameterCount(); at++) {
+                if (isOwn(of.parameterType(at), platform)) return true;
+            }
+            return false;
+        }
+
+        /** Whether a class is one of the program, or an array of them. */
+        private static boolean isOwn(Class<?> type, ClassLoader platform) {
+            ClassLoader loader = type.getClassLoader();
+            return loader != null && loader != platform;
+        }
+    }
 
     /** A static counter and what it was before the first run. */
     private static final class Counter {

@@ -62,6 +62,17 @@ final class UntornValues {
         return array instanceof short[] ? 7 : 5;
     }
 
+    /** The same number for the type of a field. */
+    static int typeOf(Class<?> type) {
+        if (!type.isPrimitive()) return 4;
+        if (type == int.class) return 0;
+        if (type == long.class) return 1;
+        if (type == float.class) return 2;
+        if (type == double.class) return 3;
+        if (type == char.class) return 6;
+        return type == short.class ? 7 : 5;
+    }
+
     static long element(Object array, int index) {
         if (array instanceof int[]) return ((int[]) array)[index];
         if (array instanceof Object[]) return id(((Object[]) array)[index]);

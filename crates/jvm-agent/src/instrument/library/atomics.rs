@@ -21,8 +21,6 @@ pub(super) enum Target {
     Updater,
     /// The first arguments identify the variable: nothing, an object, or an array and an index.
     Handle,
-    /// `sun.misc.Unsafe`: the first arguments are the object and the offset of the field in it.
-    Offset,
 }
 
 /// How a class of the JDK accesses variables.
@@ -31,7 +29,6 @@ pub(super) fn target(class: &str) -> Option<Target> {
     let array = |kind, class| Target::Array { kind, class };
     let class = match class {
         "java/lang/invoke/VarHandle" => return Some(Target::Handle),
-        "sun/misc/Unsafe" => return Some(Target::Offset),
         _ => class.strip_prefix("java/util/concurrent/atomic/")?,
     };
     Some(match class {
@@ -57,7 +54,7 @@ pub(super) fn target(class: &str) -> Option<Target> {
 
 /// The effect of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum AccessEffect {
+pub(super) enum AccessEffect {
     Read,
     Write,
     Update,
@@ -89,17 +86,6 @@ impl AccessEffect {
         })
     }
 
-    /// The effect of a method of `sun.misc.Unsafe`.
-    fn of_unsafe(name: &str) -> Option<Self> {
-        match name {
-            _ if name.starts_with("getAnd") => Some(Self::Update),
-            _ if name.starts_with("compareAndSwap") => Some(Self::Swap),
-            _ if name.starts_with("get") => Some(Self::Read),
-            _ if name.starts_with("put") => Some(Self::Write),
-            _ => None,
-        }
-    }
-
     /// How many arguments are values and not part of the address.
     fn values(self) -> usize {
         match self {
@@ -115,13 +101,24 @@ impl AccessEffect {
         let plain = name.ends_with("Plain") || (handle && matches!(name, "get" | "set"));
         let access = if plain { Access::Plain } else { Access::Volatile };
         match self {
-            Self::Read => vec![site(false, access)],
-            Self::Write => vec![site(true, access)],
+            Self::Read => vec![site(false, access), SiteKind::Unresolved],
+            Self::Write => vec![site(true, access), SiteKind::Unresolved],
             Self::Update | Self::Swap | Self::Exchange => vec![
                 site(false, Access::Update),
                 site(true, Access::Update),
                 site(false, Access::Volatile),
+                SiteKind::Unresolved,
             ],
+        }
+    }
+
+    /// What is on the stack for the probe after the operation, its name, and the type of that.
+    pub(super) fn probe(self) -> (Snippet, &'static str, &'static str) {
+        match self {
+            Self::Read | Self::Write => (Snippet::new(), "accessed", ""),
+            Self::Update => (Snippet::new(), "updated", ""),
+            Self::Exchange => (Snippet::new(), "exchanged", ""),
+            Self::Swap => (Snippet::new().op(op::DUP), "swapped", "Z"),
         }
     }
 }
@@ -158,10 +155,6 @@ impl Target {
                     .filter(|_| operands.kind(1) == Some(Kind::Reference))
             }
             Self::Handle => handle_place(effect, &called.descriptor, operands),
-            Self::Offset => {
-                Some(VariableAddress { what: Reached::NamedField, holder: Some(1), index: None })
-                    .filter(|_| called.descriptor.starts_with("(Ljava/lang/Object;J"))
-            }
         }
     }
 }
@@ -196,23 +189,16 @@ impl<'a> MethodPass<'_, '_, 'a> {
         if instr.opcode != op::INVOKEVIRTUAL {
             return self.maker(instr, called);
         }
-        let effect = match target {
-            Target::Offset => AccessEffect::of_unsafe(&called.name),
-            _ => AccessEffect::of(&called.name),
+        let Some(effect) = AccessEffect::of(&called.name) else {
+            return self.maker(instr, called);
         };
-        let Some(effect) = effect else { return self.maker(instr, called) };
         let Some(operands) = self.operands(instr, &called.descriptor) else { return Ok(()) };
         let Some(place) = target.place(effect, called, &operands) else { return Ok(()) };
         let site_kinds = effect.site_kinds(&called.name, target == Target::Handle, &place.what);
         let site = self.sites(instr.pc, site_kinds);
         self.planned(instr.pc, site)?;
-        let field_at = "(Ljava/lang/Object;J)Ljava/lang/Object;";
-        let field_at = self.class.editor.pool().methodref(PROBES, "fieldAt", field_at)?;
         let what = |code: Snippet| {
-            let code = match target {
-                Target::Offset => operands.load(operands.load(code, 1), 2).invokestatic(field_at),
-                _ => operands.load(code, 0),
-            };
+            let code = operands.load(code, 0);
             let code = match place.holder {
                 Some(holder) => operands.load(code, holder),
                 None => code.op(op::ACONST_NULL),
@@ -230,12 +216,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 what(Snippet::new()).invokestatic(probe)
             }
         };
-        let (code, probe, flag) = match effect {
-            AccessEffect::Read | AccessEffect::Write => (Snippet::new(), "accessed", ""),
-            AccessEffect::Update => (Snippet::new(), "updated", ""),
-            AccessEffect::Exchange => (Snippet::new(), "exchanged", ""),
-            AccessEffect::Swap => (Snippet::new().op(op::DUP), "swapped", "Z"),
-        };
+        let (code, probe, flag) = effect.probe();
         let descriptor = format!("({flag}Ljava/lang/Object;Ljava/lang/Object;II)V");
         let last = self.call_probe_of(PROBES, what(code), site, probe, &descriptor)?;
         self.around(instr.pc, &operands, &first, last);

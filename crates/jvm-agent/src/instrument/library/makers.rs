@@ -3,13 +3,14 @@
 use untorn_bytecode::{Instr, Member, Snippet, op};
 
 use super::super::{MethodPass, RewriteError};
-use super::atomics::PROBES;
+use super::{atomics, offsets};
 
 /// How to record that one was created: the result, and these operands, are passed to a probe.
 struct FieldHandleMaker {
     operands: &'static [usize],
     /// The box of a primitive type that no operand names.
     boxed: Option<&'static str>,
+    class: &'static str,
     probe: &'static str,
     descriptor: &'static str,
 }
@@ -17,6 +18,7 @@ struct FieldHandleMaker {
 const BY_NAME: FieldHandleMaker = FieldHandleMaker {
     operands: &[1, 2, 3],
     boxed: None,
+    class: atomics::PROBES,
     probe: "made",
     descriptor: "(Ljava/lang/Object;Ljava/lang/Class;Ljava/lang/String;Ljava/lang/Class;)V",
 };
@@ -24,12 +26,23 @@ const BY_NAME: FieldHandleMaker = FieldHandleMaker {
 const BY_FIELD: FieldHandleMaker = FieldHandleMaker {
     operands: &[1],
     boxed: None,
+    class: atomics::PROBES,
     probe: "made",
     descriptor: "(Ljava/lang/Object;Ljava/lang/reflect/Field;)V",
 };
 
-const OFFSET: FieldHandleMaker =
-    FieldHandleMaker { probe: "located", descriptor: "(JLjava/lang/reflect/Field;)V", ..BY_FIELD };
+const OFFSET: FieldHandleMaker = FieldHandleMaker {
+    class: offsets::PROBES,
+    probe: "located",
+    descriptor: "(JLjava/lang/reflect/Field;)V",
+    ..BY_FIELD
+};
+
+const OFFSET_BY_NAME: FieldHandleMaker = FieldHandleMaker {
+    operands: &[1, 2],
+    descriptor: "(JLjava/lang/Class;Ljava/lang/String;)V",
+    ..OFFSET
+};
 
 fn maker_of(called: &Member<'_>) -> Option<FieldHandleMaker> {
     let updater = |operands, boxed| Some(FieldHandleMaker { operands, boxed, ..BY_NAME });
@@ -45,7 +58,10 @@ fn maker_of(called: &Member<'_>) -> Option<FieldHandleMaker> {
             "java/lang/invoke/MethodHandles$Lookup",
             "unreflectVarHandle" | "unreflectGetter" | "unreflectSetter",
         ) => Some(BY_FIELD),
-        ("sun/misc/Unsafe", "objectFieldOffset" | "staticFieldOffset") => Some(OFFSET),
+        (class, "objectFieldOffset" | "staticFieldOffset") if offsets::is_unsafe(class) => {
+            let by_name = called.descriptor.starts_with("(Ljava/lang/Class;");
+            Some(if by_name { OFFSET_BY_NAME } else { OFFSET })
+        }
         (class, "newUpdater") => match class.strip_prefix("java/util/concurrent/atomic/")? {
             "AtomicIntegerFieldUpdater" => updater(&[0, 1], Some("java/lang/Integer")),
             "AtomicLongFieldUpdater" => updater(&[0, 1], Some("java/lang/Long")),
@@ -74,7 +90,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
             let class = pool.fieldref(boxed, "TYPE", "Ljava/lang/Class;")?;
             last = last.op_u16(op::GETSTATIC, class);
         }
-        let probe = pool.methodref(PROBES, made.probe, made.descriptor)?;
+        let probe = pool.methodref(made.class, made.probe, made.descriptor)?;
         self.around(instr.pc, &operands, &Snippet::new(), last.invokestatic(probe));
         Ok(())
     }

@@ -4,21 +4,29 @@ use rustc_hash::FxHashMap;
 use untorn_trace::VarId;
 
 use super::scan::{Group, Instance, Sample};
-use super::{PairCandidate, SkippedCandidates};
+use super::{PairCandidate, SkippedCandidates, untaken};
 use crate::candidates::{Limits, ProgramPoint};
 use crate::facts::Facts;
 use crate::goal::Goal;
-use crate::history::{At, Origin};
+use crate::history::{At, BlockId, Origin};
 
 /// Instances of the interrupted block, and of the other one, that are tried with each other.
 const LOCALS: usize = 8;
 
-type Key = ([ProgramPoint; 4], [bool; 4], bool, Origin);
+/// What makes two candidates of one run the same.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct PairShape {
+    points: [ProgramPoint; 4],
+    writes: [bool; 4],
+    same_order: bool,
+    is_one_object: bool,
+    origin: Origin,
+}
 
 struct Combiner<'a, 'h> {
     facts: &'a Facts<'h>,
     limits: Limits,
-    known: FxHashMap<Key, usize>,
+    known: FxHashMap<PairShape, usize>,
     drafts: Vec<Draft>,
     left_out: u64,
 }
@@ -44,16 +52,24 @@ pub(super) fn all(
     }
     let (known, drafts) = (FxHashMap::default(), Vec::new());
     let mut combiner = Combiner { facts, limits, known, drafts, left_out: 0 };
-    for (index, local) in groups.iter().enumerate().filter(|(_, group)| group.kind.is_torn) {
+    // That two objects belong together is a bolder guess: they come last, when there are too many.
+    let of_one = |wanted: bool| {
+        groups.iter().filter(move |group| group.kind.is_torn && group.kind.is_one_object == wanted)
+    };
+    for local in of_one(true).chain(of_one(false)) {
         let mut vars = local.kind.vars;
         vars.sort_unstable();
-        debug_assert!(by_vars[&vars].contains(&index));
         if limits.deadline.is_over() {
             combiner.left_out += by_vars[&vars].len() as u64;
             continue;
         }
         for &other in &by_vars[&vars] {
             combiner.combination(local, &groups[other]);
+        }
+    }
+    for local in of_one(true).chain(of_one(false)) {
+        if !limits.deadline.is_over() {
+            combiner.untaken(local);
         }
     }
     combiner.finish()
@@ -78,32 +94,11 @@ impl Combiner<'_, '_> {
         let ([a, d], [b, c]) = (local.kind.points, remote.kind.points);
         let ([wa, wd], [wb, wc]) = (local.kind.writes, remote.kind.writes);
         let (points, writes) = ([a, b, c, d], [wa, wb, wc, wd]);
-        let (origin, vars) = (local.kind.origin, local.kind.vars);
-        let key = (points, writes, same_order, origin);
-        let index = match self.known.get(&key) {
-            Some(&index) => index,
-            None if self.drafts.len() >= self.limits.pairs => {
-                self.left_out += 1;
-                return;
-            }
-            None => {
-                self.known.insert(key, self.drafts.len());
-                let (block, other) = (first_block(local), first_block(remote));
-                let candidate = PairCandidate {
-                    points,
-                    writes,
-                    same_order,
-                    origin,
-                    block,
-                    other,
-                    vars,
-                    instances: 0,
-                    goals: Vec::new(),
-                };
-                self.drafts.push(Draft { candidate, open: false, crossing: None });
-                self.drafts.len() - 1
-            }
-        };
+        let (origin, vars, is_one_object) =
+            (local.kind.origin, local.kind.vars, local.kind.is_one_object);
+        let shape = PairShape { points, writes, same_order, is_one_object, origin };
+        let blocks = [first_block(local), first_block(remote)];
+        let Some(index) = self.draft(shape, blocks, vars) else { return };
         let room = self.limits.goals.saturating_sub(self.drafts[index].candidate.goals.len());
         let (goals, open) = self.goals(local, remote, room.div_ceil(2));
         let crossing = goals.first().filter(|_| !same_order).and_then(|goal| self.crossing(goal));
@@ -121,6 +116,59 @@ impl Combiner<'_, '_> {
         }
         draft.candidate.goals.extend(goals);
         draft.crossing = draft.crossing.take().or(crossing);
+    }
+
+    /// The draft of a candidate, unless there are too many.
+    fn draft(&mut self, shape: PairShape, blocks: [BlockId; 2], vars: [VarId; 2]) -> Option<usize> {
+        if let Some(&index) = self.known.get(&shape) {
+            return Some(index);
+        }
+        if self.drafts.len() >= self.limits.pairs {
+            self.left_out += 1;
+            return None;
+        }
+        self.known.insert(shape, self.drafts.len());
+        let PairShape { points, writes, same_order, is_one_object, origin } = shape;
+        let [block, other] = blocks;
+        let candidate = PairCandidate {
+            points,
+            writes,
+            same_order,
+            is_one_object,
+            is_seen: true,
+            origin,
+            block,
+            other,
+            vars,
+            instances: 0,
+            goals: Vec::new(),
+        };
+        self.drafts.push(Draft { candidate, open: false, crossing: None });
+        Some(self.drafts.len() - 1)
+    }
+
+    /// Adds a candidate for branches that were not taken, unless a thread was seen to take them.
+    fn untaken(&mut self, local: &Group) {
+        let ([check, act], vars) = (local.kind.points, local.kind.vars);
+        let shape = PairShape {
+            points: [check, check, act, act],
+            writes: [false, false, true, true],
+            same_order: false,
+            is_one_object: local.kind.is_one_object,
+            origin: local.kind.origin,
+        };
+        for (goal, other) in untaken::of(self.facts, local) {
+            let Some(index) = self.draft(shape, [first_block(local), other], vars) else { return };
+            let draft = &mut self.drafts[index];
+            if draft.candidate.is_seen && draft.candidate.instances > 0 {
+                return;
+            }
+            (draft.open, draft.candidate.is_seen) = (true, false);
+            draft.candidate.instances += 1;
+            if draft.candidate.goals.len() < self.limits.goals {
+                draft.candidate.goals.push(goal);
+            }
+        }
     }
 
     /// Up to `most` instances that are neither ordered nor guarded, near ones first; and whether some
@@ -184,7 +232,7 @@ impl Combiner<'_, '_> {
         }
         candidates.sort_by_key(|candidate| {
             let first = candidate.goals.first().map(|goal| goal.events.clone());
-            (candidate.origin, first)
+            (!candidate.is_seen, candidate.origin, !candidate.is_one_object, first)
         });
         (candidates, untried)
     }
@@ -196,11 +244,11 @@ fn spread(kept: &[Instance]) -> impl Iterator<Item = &Instance> {
     kept.iter().take(LOCALS).chain(last)
 }
 
-fn first_block(group: &Group) -> crate::history::BlockId {
+fn first_block(group: &Group) -> BlockId {
     group.samples[0].pairs.kept()[0].block
 }
 
-fn block_of(group: &Group, first: At) -> Option<crate::history::BlockId> {
+fn block_of(group: &Group, first: At) -> Option<BlockId> {
     let mut kept = group.samples.iter().flat_map(|sample| sample.pairs.kept());
     kept.find(|instance| instance.first == first).map(|instance| instance.block)
 }

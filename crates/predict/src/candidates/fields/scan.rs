@@ -1,4 +1,4 @@
-//! The pairs of accesses of two variables of one object, by places.
+//! The pairs of accesses of two variables, of one object or of two that one block reaches, by places.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -12,8 +12,12 @@ use crate::deadline::Deadline;
 use crate::facts::Facts;
 use crate::history::{At, BlockId, Origin};
 
-/// Variables of one object that a thread has accessed most recently: the first of a pair is one of these.
+/// Variables of one object, and variables of any object, that a thread has accessed most recently: the first of a pair
+/// is one of these.
 pub const WINDOW: usize = 8;
+
+/// Groups of pairs of two objects: there may be as many as there are accesses.
+const MAX_WIDE_GROUPS: usize = 100_000;
 
 /// The accesses of the other thread for which a pair adds something new.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -42,6 +46,8 @@ pub(super) struct Kind {
     pub(super) writes: [bool; 2],
     pub(super) foreign: [OtherAccesses; 2],
     pub(super) origin: Origin,
+    /// Both variables are parts of one object.
+    pub(super) is_one_object: bool,
     /// No lock around both, or a declared block: it can be interrupted. Else it can only be the interrupting block.
     pub(super) is_torn: bool,
 }
@@ -71,6 +77,7 @@ pub(super) struct Group {
 #[derive(Clone, Copy, Debug)]
 struct RecentAccess {
     var: VarId,
+    object: Owner,
     last: At,
     writes: bool,
     write: Option<At>,
@@ -82,36 +89,57 @@ struct Scan<'a, 'h> {
     sources: Sources,
     forward: Forward,
     /// By thread and object, the most recent first.
-    recent: FxHashMap<(ThreadId, u32), SmallVec<[RecentAccess; WINDOW]>>,
+    recent: FxHashMap<(ThreadId, u32), Recent>,
+    /// By thread, whatever the object; the most recent first.
+    wide: FxHashMap<ThreadId, Recent>,
+    wide_groups: usize,
+    left_out: u64,
     known: FxHashMap<Kind, usize>,
     groups: Vec<Group>,
+}
+
+/// The object of a variable that counts; `None` if it is a part of none.
+pub(super) type Owner = Option<u32>;
+
+type Recent = SmallVec<[RecentAccess; WINDOW]>;
+
+/// What was found, and what was not looked at.
+pub(super) struct Scanned {
+    /// In the order of their first member.
+    pub(super) groups: Vec<Group>,
+    /// Accesses that were not examined because time was over.
+    pub(super) unseen: u64,
+    /// Pairs of two objects that were too many.
+    pub(super) left_out: u64,
 }
 
 /// Accesses between two readings of the clock.
 const LOOK: usize = 4096;
 
-/// All groups, in the order of their first member, and how many accesses were not examined because time was over.
-/// `objects` by variable: those that count.
+/// All groups. `owners` by variable: the object of each one that counts.
 pub(super) fn all(
     facts: &Facts<'_>,
     blocks: &Blocks<'_>,
     sources: Sources,
     deadline: Deadline,
-    objects: &[Option<u32>],
-) -> (Vec<Group>, u64) {
+    owners: &[Option<Owner>],
+) -> Scanned {
     let mut scan = Scan {
         facts,
         blocks,
         sources,
         forward: Forward::default(),
         recent: FxHashMap::default(),
+        wide: FxHashMap::default(),
+        wide_groups: 0,
+        left_out: 0,
         known: FxHashMap::default(),
         groups: Vec::new(),
     };
     let accesses = || {
         facts.history.all().filter_map(|at| match facts.history.event(at).op {
-            Op::Read { var, .. } => objects[var.index()].map(|object| (at, var, false, object)),
-            Op::Write { var, .. } => objects[var.index()].map(|object| (at, var, true, object)),
+            Op::Read { var, .. } => owners[var.index()].map(|owner| (at, var, false, owner)),
+            Op::Write { var, .. } => owners[var.index()].map(|owner| (at, var, true, owner)),
             _ => None,
         })
     };
@@ -126,24 +154,41 @@ pub(super) fn all(
         }
     }
     let (mut unseen, mut is_over) = (0, false);
-    for (number, (at, var, writes, object)) in accesses().enumerate() {
+    for (number, (at, var, writes, owner)) in accesses().enumerate() {
         is_over = is_over || is_late(number);
         if is_over {
             unseen += 1;
         } else {
-            scan.access(at, var, writes, object);
+            scan.access(at, var, writes, owner);
         }
     }
-    (scan.groups, unseen)
+    Scanned { groups: scan.groups, unseen, left_out: scan.left_out }
 }
 
 impl Scan<'_, '_> {
-    fn access(&mut self, at: At, var: VarId, writes: bool, object: u32) {
+    fn access(&mut self, at: At, var: VarId, writes: bool, object: Owner) {
         let thread = self.facts.thread(at);
-        let mut recent = self.recent.remove(&(thread, object)).unwrap_or_default();
+        let new = RecentAccess { var, object, last: at, writes, write: None };
+        if let Some(number) = object {
+            let mut recent = self.recent.remove(&(thread, number)).unwrap_or_default();
+            self.pairs_with(&mut recent, new, true);
+            self.recent.insert((thread, number), recent);
+        }
+        let mut recent = self.wide.remove(&thread).unwrap_or_default();
+        self.pairs_with(&mut recent, new, false);
+        self.wide.insert(thread, recent);
+    }
+
+    /// The pairs of earlier accesses with a new one, of one object or of two; the new one is the most recent then.
+    fn pairs_with(&mut self, recent: &mut Recent, new: RecentAccess, is_one_object: bool) {
+        let RecentAccess { var, object, last: at, writes, .. } = new;
         let place = recent.iter().position(|recent| recent.var == var);
         let own = place.map(|place| recent.remove(place));
-        for other in &recent {
+        for other in recent.iter() {
+            let is_same = object.is_some() && other.object == object;
+            if is_same != is_one_object {
+                continue;
+            }
             let last = (
                 other.last,
                 if other.writes { OtherAccesses::Both } else { OtherAccesses::Writes },
@@ -152,16 +197,21 @@ impl Scan<'_, '_> {
             let write = other.write.filter(|_| !other.writes).map(|at| (at, OtherAccesses::Reads));
             for (first, foreign) in std::iter::once(last).chain(write) {
                 let Some(of_second) = second(own, first, writes) else { continue };
-                self.pair((first, other.var), (at, var), [foreign, of_second]);
+                self.pair((first, other.var), (at, var), [foreign, of_second], is_one_object);
             }
         }
         let write = if writes { Some(at) } else { own.and_then(|own| own.write) };
         recent.truncate(WINDOW - 1);
-        recent.insert(0, RecentAccess { var, last: at, writes, write });
-        self.recent.insert((thread, object), recent);
+        recent.insert(0, RecentAccess { write, ..new });
     }
 
-    fn pair(&mut self, first: (At, VarId), second: (At, VarId), foreign: [OtherAccesses; 2]) {
+    fn pair(
+        &mut self,
+        first: (At, VarId),
+        second: (At, VarId),
+        foreign: [OtherAccesses; 2],
+        is_one_object: bool,
+    ) {
         let (facts, history) = (self.facts, self.facts.history);
         let own = self.blocks.transaction(first.0);
         let declared = own.filter(|_| own == self.blocks.transaction(second.0));
@@ -169,7 +219,7 @@ impl Scan<'_, '_> {
             Some(block) => (block, Origin::Declared),
             None if self.sources == Sources::All => {
                 let activation = self.forward.activation(facts, self.blocks, first, second);
-                let Some(block) = activation else { return };
+                let Some((block, true)) = activation else { return };
                 (block, Origin::Inferred)
             }
             None => return,
@@ -181,13 +231,22 @@ impl Scan<'_, '_> {
             writes: both.map(|(at, _)| matches!(history.event(at).op, Op::Write { .. })),
             foreign,
             origin,
+            is_one_object,
             is_torn: declared.is_some() || !facts.is_one_section(first.0, second.0),
         };
-        let new = self.groups.len();
-        let index = *self.known.entry(kind).or_insert(new);
-        if index == new {
-            self.groups.push(Group { kind, samples: Vec::new() });
-        }
+        let index = match self.known.get(&kind) {
+            Some(&index) => index,
+            None if !is_one_object && self.wide_groups >= MAX_WIDE_GROUPS => {
+                self.left_out += 1;
+                return;
+            }
+            None => {
+                self.wide_groups += usize::from(!is_one_object);
+                self.known.insert(kind, self.groups.len());
+                self.groups.push(Group { kind, samples: Vec::new() });
+                self.groups.len() - 1
+            }
+        };
         let instance = Instance { first: first.0, second: second.0, block };
         self.groups[index].add(facts.thread(first.0), instance);
     }

@@ -1,13 +1,13 @@
 //! Random questions about random traces, and how to compare answers to them.
 
-use untorn_predict::{Answer, At, Goal, History, Plan, Strength};
-use untorn_testkit::{PlanRule, Rng, check_plan, name_tables};
+use untorn_predict::{Answer, At, Goal, History, Reordering, Strength};
+use untorn_testkit::{ReorderingRule, Rng, check_reordering, name_tables};
 use untorn_trace::{Event, EventIdx, Value, VarId};
 
-pub const STRENGTHS: [(Strength, PlanRule); 3] = [
-    (Strength::Lock, PlanRule::Lock),
-    (Strength::Precise, PlanRule::SameValue),
-    (Strength::Under, PlanRule::SameSource),
+pub const STRENGTHS: [(Strength, ReorderingRule); 3] = [
+    (Strength::Lock, ReorderingRule::Lock),
+    (Strength::Precise, ReorderingRule::SameValue),
+    (Strength::Under, ReorderingRule::SameSource),
 ];
 
 /// Variables of random traces start as 0.
@@ -23,10 +23,16 @@ pub fn indices(goal: &[At]) -> Vec<EventIdx> {
     goal.iter().map(|&at| at.into()).collect()
 }
 
-pub fn validate(events: &[Event], goal: &Goal, plan: &Plan, rule: PlanRule) -> Result<(), String> {
-    let (goal, plan) = (indices(&goal.events), indices(&plan.steps));
-    check_plan(events, &zero, &goal, &plan, rule)
-        .map_err(|fault| format!("{rule:?}: no plan for {goal:?}: {fault:?} in {plan:?}"))
+pub fn validate(
+    events: &[Event],
+    goal: &Goal,
+    reordering: &Reordering,
+    rule: ReorderingRule,
+) -> Result<(), String> {
+    let (goal, reordering) = (indices(&goal.events), indices(&reordering.steps));
+    check_reordering(events, &zero, &goal, &reordering, rule).map_err(|fault| {
+        format!("{rule:?}: no reordering for {goal:?}: {fault:?} in {reordering:?}")
+    })
 }
 
 /// Mostly interrupted blocks (two events of one thread, one of another between them), now and then any
@@ -55,13 +61,15 @@ pub fn goals(history: &History, rng: &mut Rng, count: u32) -> Vec<Goal> {
 pub fn compare(
     events: &[Event],
     goal: &Goal,
-    rule: PlanRule,
+    rule: ReorderingRule,
     expected: bool,
     answer: &Answer,
 ) -> Result<(), String> {
     match answer {
-        Answer::Feasible(plan) => validate(events, goal, plan, rule),
-        Answer::Infeasible if expected => Err(format!("{rule:?}: missed a plan for {goal:?}")),
+        Answer::Feasible(reordering) => validate(events, goal, reordering, rule),
+        Answer::Infeasible if expected => {
+            Err(format!("{rule:?}: missed a reordering for {goal:?}"))
+        }
         _ => Ok(()),
     }
 }

@@ -9,8 +9,8 @@ use super::program::{Knobs, Op, PLACES, Program, Script};
 use super::replay::check_replay;
 use super::rounds;
 
-const POLICIES: [PolicyKind; 3] =
-    [PolicyKind::AtomFuzzer, PolicyKind::Adversarial, PolicyKind::Pos];
+const POLICIES: [PolicyKind; 4] =
+    [PolicyKind::AtomFuzzer, PolicyKind::Adversarial, PolicyKind::Pos, PolicyKind::Surw];
 
 /// Every point but the last is marked, every other one to hold.
 fn marks() -> Marks {
@@ -22,7 +22,7 @@ fn marks() -> Marks {
         };
         (role, place)
     };
-    Marks { marks: (0..PLACES).map(mark).collect() }
+    Marks { marks: (0..PLACES).map(mark).collect(), expected: Vec::new() }
 }
 
 fn sites(_: Script, _: usize, place: Option<u32>) -> Vec<PlanSite> {
@@ -39,7 +39,7 @@ fn record(program: &Program, policy: PolicyKind, seed: u64) -> Result<Run, Strin
 fn soak_who_holds_lets_go_and_repeats() {
     for seed in 0..rounds(60_000) {
         let program = Program::random(seed, &Knobs::everything());
-        let policy = POLICIES[(seed % 3) as usize];
+        let policy = POLICIES[(seed % 4) as usize];
         let run = || {
             record(&program, policy, seed)
                 .unwrap_or_else(|error| panic!("seed {seed}, {policy}: {error}\n{program:?}"))
@@ -52,7 +52,7 @@ fn soak_who_holds_lets_go_and_repeats() {
 fn soak_what_was_held_replays() {
     for seed in 0..rounds(20_000) {
         let program = Program::random(seed, &Knobs::timeless());
-        let policy = POLICIES[(seed % 3) as usize];
+        let policy = POLICIES[(seed % 4) as usize];
         let recorded = record(&program, policy, seed);
         let recorded = recorded.unwrap_or_else(|error| panic!("seed {seed}, {policy}: {error}"));
         check_replay(&program, &recorded, seed, Some(&sites))

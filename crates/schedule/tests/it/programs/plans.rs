@@ -233,6 +233,69 @@ fn a_polling_thread_does_not_stop_a_plan() {
     assert!(run.expect("the decisions are right").outcome.is_faithful());
 }
 
+const MILLISECOND: u64 = 1_000_000;
+
+/// The first thread of the plan sleeps before its event; the second one could go on meanwhile, and is held.
+fn sleeping(sleeps: &[u64], keeps_time: bool) -> Run {
+    let naps = sleeps.iter().map(|millis| Op::Sleep(millis * MILLISECOND));
+    let script: Vec<Op> = naps.chain([Op::Event(0)]).collect();
+    let scripts: &[&[Op]] = &[&[], &script, &[Op::Event(1), Op::Event(2)]];
+    let plan = Plan { keeps_time, ..plan(&[(1, 0), (2, 1)]) };
+    let run = follow(&program(scripts), &plan, PolicyKind::RunToBlock, options(0));
+    let run = run.expect("the decisions are right");
+    assert!(run.finished, "{run:?}");
+    run
+}
+
+fn outrun(run: &Run) -> Vec<(u32, u32)> {
+    run.outcome.outrun.iter().map(|wait| (wait.waiter, wait.held)).collect()
+}
+
+#[test]
+fn a_sleep_during_which_another_thread_is_held_is_noted() {
+    let run = sleeping(&[50], false);
+    assert!(run.outcome.is_faithful(), "{run:?}");
+    assert_eq!(outrun(&run), [(1, 2)]);
+    // It is as long a delay if it comes in small pieces; those within a time slice are no delay.
+    assert_eq!(outrun(&sleeping(&[3; 5], false)), [(1, 2), (1, 2)]);
+}
+
+#[test]
+fn a_plan_that_keeps_time_is_given_up_instead() {
+    for sleeps in [&[50][..], &[3; 5]] {
+        let run = sleeping(sleeps, true);
+        let why = run.outcome.release.as_ref().map(|release| release.why);
+        let expected = PlanFailure::Outruns { thread: ThreadId(1), held: ThreadId(2) };
+        assert_eq!(why, Some(expected), "{sleeps:?}");
+        assert_eq!(outrun(&run), []);
+    }
+}
+
+#[test]
+fn a_delay_within_a_time_slice_is_an_ordinary_preemption() {
+    for keeps_time in [false, true] {
+        let run = sleeping(&[5], keeps_time);
+        assert!(run.outcome.is_faithful(), "{run:?}");
+        assert_eq!(outrun(&run), []);
+    }
+}
+
+/// Nobody is held while all sleep: the one that wakes first goes on first.
+#[test]
+fn a_plan_that_keeps_time_is_followed_in_the_order_of_time() {
+    let scripts: &[&[Op]] = &[
+        &[],
+        &[Op::Sleep(50 * MILLISECOND), Op::Event(0)],
+        &[Op::Sleep(20 * MILLISECOND), Op::Event(1)],
+    ];
+    let follow = |steps: &[(Script, u32)]| {
+        let plan = Plan { keeps_time: true, ..plan(steps) };
+        follow(&program(scripts), &plan, PolicyKind::RunToBlock, options(0)).expect("right")
+    };
+    assert!(follow(&[(2, 1), (1, 0)]).outcome.is_faithful());
+    assert!(follow(&[(1, 0), (2, 1)]).outcome.release.is_some());
+}
+
 /// The thread is allowed to acquire the lock, finds it held, and acquires it in a later turn. That turn must end
 /// there.
 #[test]

@@ -1,18 +1,18 @@
-//! Steps through a plan: the engines' own check that what they hand out is one.
+//! Steps through a reordering: the engines' own check that what they hand out is one.
 //!
 //! It knows a history and its sections as the engines do. The tests use another check, which shares
-//! nothing with this crate (`testkit::check_plan`).
+//! nothing with this crate (`testkit::check_reordering`).
 
 use rustc_hash::FxHashMap;
 use untorn_trace::{Op, ThreadId};
 
+use crate::answer::Reordering;
 use crate::goal::Goal;
 use crate::history::{At, ReadFrom, Section};
 use crate::index::{Index, exclude_each_other};
-use crate::plan::Plan;
 
-pub(crate) fn is_plan_in(index: &Index<'_>, goal: &Goal, plan: &Plan) -> bool {
-    let mut replay = Replay {
+pub(crate) fn is_reordering_in(index: &Index<'_>, goal: &Goal, reordering: &Reordering) -> bool {
+    let mut validator = Validator {
         index,
         goal,
         done: vec![0; index.history.thread_count()],
@@ -22,13 +22,13 @@ pub(crate) fn is_plan_in(index: &Index<'_>, goal: &Goal, plan: &Plan) -> bool {
         stopped: Vec::new(),
         half: None,
     };
-    let fits = plan.steps.iter().enumerate().all(|(place, &at)| replay.step(place, at));
-    let places: Option<Vec<_>> = goal.events.iter().map(|at| replay.place.get(at)).collect();
+    let fits = reordering.steps.iter().enumerate().all(|(place, &at)| validator.step(place, at));
+    let places: Option<Vec<_>> = goal.events.iter().map(|at| validator.place.get(at)).collect();
     let in_order = places.is_some_and(|p| p.windows(2).all(|pair| pair[0] < pair[1]));
-    fits && in_order && !goal.events.is_empty() && plan.steps.last() == goal.events.last()
+    fits && in_order && !goal.events.is_empty() && reordering.steps.last() == goal.events.last()
 }
 
-struct Replay<'i, 'a> {
+struct Validator<'i, 'a> {
     index: &'i Index<'a>,
     goal: &'i Goal,
     done: Vec<u32>,
@@ -39,7 +39,7 @@ struct Replay<'i, 'a> {
     half: Option<At>,
 }
 
-impl Replay<'_, '_> {
+impl Validator<'_, '_> {
     fn step(&mut self, place: usize, at: At) -> bool {
         let history = self.index.history;
         if at.index() >= history.len() {

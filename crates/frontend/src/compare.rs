@@ -1,39 +1,50 @@
-//! Two traces of one program, event by event.
+//! Two traces of one program, event by event: whether a replay was the same run.
+
+use std::path::Path;
 
 use untorn_trace::event::{Event, Op};
+use untorn_trace::formats::open::{self, OpenOptions};
 use untorn_trace::tables::Tables;
-use untorn_trace::{Source, show_value};
+use untorn_trace::{Format, Source, Strictness, show_value};
 
-use crate::exit::Result;
-use crate::files::Input;
+use crate::FrontEndError;
 
+/// What two traces have in common.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Compared {
+    /// All events, of which there are so many.
     Same(u64),
-    Differs { at: u64, expected: String, actual: String },
+    /// The events before this one, counted from 0. `None` is the end of the run.
+    Differs { at: u64, expected: Option<String>, actual: Option<String> },
 }
 
 /// Compares two traces. Ids are given by first occurrence, so the same events have the same ids; what they stand for is
-/// compared when they first occur.
-pub fn compare(old: &Input, new: &Input) -> Result<Compared> {
-    let (mut a, mut b) = (old.open()?, new.open()?);
-    let (mut left, mut right) = (Reading::default(), Reading::default());
+/// compared when they first occur. `words` describes an event; [`names`] is enough if nobody reads it.
+///
+/// # Errors
+/// If one of them cannot be read.
+pub fn compare(
+    old: &Path,
+    new: &Path,
+    words: &dyn Fn(&Event, &Tables) -> String,
+) -> Result<Compared, FrontEndError> {
+    let (mut left, mut right) = (Reading::open(old)?, Reading::open(new)?);
     let mut known = Known::default();
     let mut at = 0;
     loop {
-        let (x, y) = (left.next(a.as_mut(), old)?, right.next(b.as_mut(), new)?);
+        let (x, y) = (left.next()?, right.next()?);
         if x.is_none() && y.is_none() {
             return Ok(Compared::Same(at));
         }
-        let means_other = |event: Event| words(&event, a.tables()) != words(&event, b.tables());
-        if x != y || x.is_some_and(|event| known.is_new(&event) && means_other(event)) {
+        let means_other =
+            |event: &Event| names(event, left.tables()) != names(event, right.tables());
+        if x != y || x.is_some_and(|event| known.is_new(&event) && means_other(&event)) {
             // A trace that was cut does not contain what came after.
-            if x.is_none() && a.notes().cut.is_some() {
+            if x.is_none() && left.source.notes().cut.is_some() {
                 return Ok(Compared::Same(at));
             }
-            let shown = |event: Option<Event>, tables: &Tables| {
-                event.map_or("the end of the run".to_owned(), |event| words(&event, tables))
-            };
-            let (expected, actual) = (shown(x, a.tables()), shown(y, b.tables()));
+            let expected = x.map(|event| words(&event, left.tables()));
+            let actual = y.map(|event| words(&event, right.tables()));
             return Ok(Compared::Differs { at, expected, actual });
         }
         at += 1;
@@ -92,16 +103,30 @@ impl Ids {
     }
 }
 
-#[derive(Default)]
 struct Reading {
+    source: Box<dyn Source>,
+    name: String,
     batch: Vec<Event>,
     next: usize,
 }
 
 impl Reading {
-    fn next(&mut self, source: &mut dyn Source, input: &Input) -> Result<Option<Event>> {
+    fn open(path: &Path) -> Result<Self, FrontEndError> {
+        let options = OpenOptions { format: Some(Format::Utr), strictness: Strictness::Strict };
+        let name = path.display().to_string();
+        match open::open_known(&open::Input::new(path), &options) {
+            Ok((_, source)) => Ok(Self { source, name, batch: Vec::new(), next: 0 }),
+            Err(error) => Err(fault(&name, &error)),
+        }
+    }
+
+    fn tables(&self) -> &Tables {
+        self.source.tables()
+    }
+
+    fn next(&mut self) -> Result<Option<Event>, FrontEndError> {
         if self.next == self.batch.len() {
-            source.read(&mut self.batch).map_err(|error| input.fault(&error))?;
+            self.source.read(&mut self.batch).map_err(|error| fault(&self.name, &error))?;
             self.next = 0;
         }
         let event = self.batch.get(self.next).copied();
@@ -110,11 +135,20 @@ impl Reading {
     }
 }
 
-/// An event in words.
-fn words(event: &Event, tables: &Tables) -> String {
-    let thread = tables.thread_name(event.thread);
-    let what = untorn_report::Action::of(event.op).verb();
-    let target = target(event, tables);
+/// Some of the errors of readers name their file.
+fn fault(name: &str, error: &dyn std::fmt::Display) -> FrontEndError {
+    let text = error.to_string();
+    FrontEndError::input(if text.contains(name) { text } else { format!("{name}: {text}") })
+}
+
+/// All that an event names: its thread, its target with the value, its place.
+pub fn names(event: &Event, tables: &Tables) -> String {
+    let [thread, what] = [tables.thread_name(event.thread), target(event, tables)];
+    format!("{thread}: {what}{}", value_and_place(event, tables))
+}
+
+/// The value and the place of an event, as they follow its target.
+pub fn value_and_place(event: &Event, tables: &Tables) -> String {
     let value = event.value().map_or(String::new(), |value| {
         let kind = match event.op {
             Op::Read { var, .. } | Op::Write { var, .. } => tables.var_facts(var).values,
@@ -122,14 +156,14 @@ fn words(event: &Event, tables: &Tables) -> String {
         };
         format!(" = {}", show_value(value, kind))
     });
-    let place = match tables.site_text(event.site) {
-        text if text.is_empty() => text,
-        text => format!(" at {text}"),
-    };
-    format!("{thread}: {what} {target}{value}{place}")
+    match tables.site_text(event.site) {
+        text if text.is_empty() => value,
+        text => format!("{value} at {text}"),
+    }
 }
 
-fn target(event: &Event, tables: &Tables) -> String {
+/// What an event is about, by its name.
+pub fn target(event: &Event, tables: &Tables) -> String {
     match event.op {
         Op::Read { var, .. } | Op::Write { var, .. } => tables.var_name(var),
         Op::Acquire { lock, .. }

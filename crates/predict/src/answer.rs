@@ -16,17 +16,17 @@ pub enum Strength {
     Under,
 }
 
-/// Events in the order in which a run shall execute them.
+/// A reordering of the history: events in an order in which a run could execute them. See the [crate] for the rules.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Plan {
+pub struct Reordering {
     pub steps: Vec<At>,
 }
 
 /// The answer to a goal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
-    Feasible(Plan),
-    /// No plan exists.
+    Feasible(Reordering),
+    /// No reordering exists.
     Infeasible,
     Undecided(Why),
 }

@@ -1,45 +1,50 @@
-//! The correct answer of a prediction: a search through all plans of a trace. The validator of a plan is
+//! The correct answer of a prediction: a search through all reorderings of a trace. The validator of a reordering is
 //! [`untorn_trace::reordering`].
 
 use std::collections::HashSet;
 
-pub use untorn_trace::reordering::{PlanFault, PlanRule, check_plan};
 use untorn_trace::reordering::{Question, ReorderingFacts, State};
+pub use untorn_trace::reordering::{ReorderingFault, ReorderingRule, check_reordering};
 use untorn_trace::{Event, EventIdx, Value, VarId};
 
-/// A plan, if there is any. Tries everything, so keep traces small.
-pub fn exists_plan(
+/// A reordering, if there is any. Tries everything, so keep traces small.
+pub fn exists_reordering(
     events: &[Event],
     initial: &dyn Fn(VarId) -> Option<Value>,
     goal: &[EventIdx],
-    rule: PlanRule,
+    rule: ReorderingRule,
 ) -> Option<Vec<EventIdx>> {
-    PlanOracle::new(events, initial).exists_plan(goal, rule)
+    ReorderingOracle::new(events, initial).exists_reordering(goal, rule)
 }
 
-/// As [`exists_plan`], for several questions about the same trace.
+/// As [`exists_reordering`], for several questions about the same trace.
 #[derive(Debug)]
-pub struct PlanOracle<'a> {
+pub struct ReorderingOracle<'a> {
     facts: ReorderingFacts<'a>,
 }
 
-impl<'a> PlanOracle<'a> {
+impl<'a> ReorderingOracle<'a> {
     pub fn new(events: &'a [Event], initial: &dyn Fn(VarId) -> Option<Value>) -> Self {
         Self { facts: ReorderingFacts::new(events, initial) }
     }
 
-    pub fn exists_plan(&self, goal: &[EventIdx], rule: PlanRule) -> Option<Vec<EventIdx>> {
+    pub fn exists_reordering(
+        &self,
+        goal: &[EventIdx],
+        rule: ReorderingRule,
+    ) -> Option<Vec<EventIdx>> {
         let question = Question::new(&self.facts, goal, rule).ok()?;
-        let mut search = Search { question: &question, seen: HashSet::new(), plan: Vec::new() };
+        let mut search =
+            Search { question: &question, seen: HashSet::new(), reordering: Vec::new() };
         let found = !goal.is_empty() && search.run(&question.start());
-        found.then_some(search.plan)
+        found.then_some(search.reordering)
     }
 }
 
 struct Search<'a> {
     question: &'a Question<'a>,
     seen: HashSet<State>,
-    plan: Vec<EventIdx>,
+    reordering: Vec<EventIdx>,
 }
 
 impl Search<'_> {
@@ -55,11 +60,11 @@ impl Search<'_> {
             if self.question.step(&mut next, at).is_err() {
                 continue;
             }
-            self.plan.push(at);
+            self.reordering.push(at);
             if self.run(&next) {
                 return true;
             }
-            self.plan.pop();
+            self.reordering.pop();
         }
         false
     }

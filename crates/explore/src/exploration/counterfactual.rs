@@ -1,0 +1,143 @@
+//! Is a visible effect due to the interruption? Undo it, and see.
+//!
+//! **Idea:** Lewis, *Causation*, Journal of Philosophy 70(17), 1973: an effect is due to what it would not be without. The
+//! run is made again, the same up to where the block begins, and then the block runs as a whole: once before the other
+//! thread, once after it. The rest is as free as it was.
+//!
+//! **What we changed, and why.** A run by a policy has an order of its own behind the interruption. So it is first made
+//! again by a plan that says no more than the two others say: only what shows there can be compared.
+//!
+//! **Promise:** an effect that is attributed showed in a run with the interruption, and in none of the runs without it,
+//! at least one. A run counts as one without it only if its trace has no instance of the violation, nor of another
+//! candidate about its variables, whatever the plan wanted.
+
+use untorn_frontend::ExitKind;
+use untorn_schedule::Plan;
+
+use super::Exploration;
+use crate::effects::Effect;
+use crate::instance::{Accesses, Instance};
+use crate::judge::Judged;
+use crate::run::Run;
+use crate::steer;
+use crate::target::Key;
+
+/// Violations of one run whose interruptions are undone. Each takes two runs or three.
+pub(super) const MAX_UNDONE: u32 = 6;
+
+/// So often the effects of a candidate may show anyway before they are not held against it any more.
+const MAX_ANYWAY: u32 = 3;
+
+/// Other candidates that a run without the interruption must not show.
+const MAX_RELATED: usize = 200;
+
+/// What came of undoing an interruption.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Counterfactual {
+    /// Effects that are due to the interruption.
+    due: Vec<Effect>,
+    /// Effects that show without it as well.
+    anyway: Vec<Effect>,
+    /// Effects of which nothing is known: no run without the interruption could be made.
+    untested: Vec<Effect>,
+    /// Runs without the interruption.
+    runs: u32,
+}
+
+/// The same violation, if nothing is known of the reason of its effects.
+pub(super) fn untested(judged: Judged) -> Judged {
+    Judged { untested: judged.effects.clone(), ..judged }
+}
+
+impl Exploration<'_> {
+    /// Whether what is visible when this happens was seen often enough without it.
+    pub(super) fn shows_anyway(&self, key: &Key) -> bool {
+        self.anyway.get(key).is_some_and(|&often| often >= MAX_ANYWAY)
+    }
+
+    /// What is visible counts only as far as undoing the interruption removes it.
+    pub(super) fn attribute(
+        &mut self,
+        run: &Run,
+        key: &Key,
+        instance: &Instance,
+        judged: Judged,
+    ) -> Judged {
+        if judged.effects.is_empty() {
+            return judged;
+        }
+        let result = self.undo(run, key, instance, &judged.effects);
+        if result.due.is_empty() && !result.anyway.is_empty() {
+            *self.anyway.entry(key.clone()).or_default() += 1;
+        }
+        // Nothing speaks against what could not be tested: the finding says so.
+        let effects = result.due.into_iter().chain(result.untested.clone()).collect();
+        let judged = judged.with_effects(run, key, instance, effects);
+        Judged { undone: result.runs, untested: result.untested, ..judged }
+    }
+
+    /// Undoes the interruption of a block, and compares.
+    fn undo(
+        &mut self,
+        run: &Run,
+        key: &Key,
+        instance: &Instance,
+        effects: &[Effect],
+    ) -> Counterfactual {
+        let mut result = Counterfactual::default();
+        let mut due = effects.to_vec();
+        if run.spec.control.as_plan().is_none() {
+            let plan = steer::interrupted(run, instance);
+            let again = plan.and_then(|plan| self.trial_run(&plan));
+            let again = again.filter(|again| has_instance(again, std::slice::from_ref(key)));
+            let shows = |effect: &Effect| {
+                again.as_ref().is_some_and(|again| self.normal.shows(effect, &again.ran))
+            };
+            (due, result.untested) = due.into_iter().partition(shows);
+            if due.is_empty() {
+                return result;
+            }
+        }
+        let related = self.related(key);
+        for plan in steer::uninterrupted(run, key, instance).into_iter().flatten() {
+            let Some(control) = self.trial_run(&plan) else { continue };
+            let is_cut = matches!(control.ran.exit, ExitKind::TimedOut | ExitKind::Deadlock);
+            if is_cut || has_instance(&control, &related) {
+                continue;
+            }
+            result.runs += 1;
+            let shows = |effect: &Effect| self.normal.shows(effect, &control.ran);
+            let (anyway, rest): (Vec<_>, Vec<_>) = due.into_iter().partition(shows);
+            result.anyway.extend(anyway);
+            due = rest;
+        }
+        match result.runs {
+            0 => result.untested.extend(due),
+            _ => result.due = due,
+        }
+        result
+    }
+
+    /// The candidate and all others about its variables. To undo one interruption may make another one: the other
+    /// thread's block is interrupted instead.
+    fn related(&self, key: &Key) -> Vec<Key> {
+        let shares = |own: &&Key| own.members.iter().any(|member| key.members.contains(member));
+        let others = self.targets.keys().filter(shares).filter(|own| *own != key);
+        std::iter::once(key).chain(others.take(MAX_RELATED)).cloned().collect()
+    }
+
+    /// Makes a run in a process of its own, as the run was that shows the violation: in a used one, what the language
+    /// does when it is used for the first time is missing, and the plan counts it. The run is of no use afterwards. What
+    /// goes wrong with it is no error: then nothing is known.
+    fn trial_run(&mut self, plan: &Plan) -> Option<Run> {
+        let plan = Plan { keeps_time: true, ..plan.clone() };
+        let run = self.follow(&plan, true).ok().flatten()?;
+        self.forget_unneeded(&run.trace);
+        Some(run)
+    }
+}
+
+fn has_instance(run: &Run, keys: &[Key]) -> bool {
+    let accesses = Accesses::new(run, keys.iter());
+    keys.iter().any(|key| accesses.find(key).is_some())
+}

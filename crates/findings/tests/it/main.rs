@@ -1,0 +1,3 @@
+//! From traces to findings.
+
+mod truth;

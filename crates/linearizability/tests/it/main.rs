@@ -1,0 +1,4 @@
+//! The decision against all permutations.
+
+mod differential;
+mod models;

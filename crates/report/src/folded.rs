@@ -1,0 +1,47 @@
+//! What happened and is not counted: it is listed below the findings, with the reason.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that would be a finding, but for its reason to be folded.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Folded {
+    /// What it would be called as a finding.
+    pub headline: String,
+    pub why: FoldReason,
+    /// The trace with its schedule, relative to the report.
+    pub trace: String,
+    /// The command that shows it again.
+    pub replay: String,
+}
+
+/// Why it is not counted.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum FoldReason {
+    /// A thread slept, or waited with a time limit, while another one was held that would have gone on.
+    TimingOnly {
+        sleeper: String,
+        held: String,
+        /// Where the sleeper was last seen before: `PoolTest.java:31`.
+        place: String,
+    },
+}
+
+impl Default for FoldReason {
+    fn default() -> Self {
+        Self::TimingOnly { sleeper: String::new(), held: String::new(), place: String::new() }
+    }
+}
+
+impl Folded {
+    /// The headline with the reason, as one line.
+    pub fn line(&self) -> String {
+        let FoldReason::TimingOnly { sleeper, held, place } = &self.why;
+        let place = if place.is_empty() { String::new() } else { format!(" after {place}") };
+        format!(
+            "depends on timing only: {}: a sleep or time limit of {sleeper}{place} must pass while {held}, which could \
+             go on, does not",
+            self.headline
+        )
+    }
+}

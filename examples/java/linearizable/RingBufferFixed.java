@@ -1,0 +1,38 @@
+// The ring buffer of RingBuffer, with one writer at a time.
+// operations: offer, poll, size
+// expect: linearizable
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+
+public class RingBufferFixed {
+    private static final int CAPACITY = 4;
+
+    private final AtomicReferenceArray<Integer> slots = new AtomicReferenceArray<>(CAPACITY);
+    private final AtomicInteger head = new AtomicInteger();
+    private volatile int tail;
+
+    public synchronized boolean offer(int element) {
+        int end = tail;
+        if (end - head.get() >= CAPACITY) return false;
+        slots.set(end % CAPACITY, element);
+        tail = end + 1;
+        return true;
+    }
+
+    public Integer poll() {
+        while (true) {
+            int first = head.get();
+            if (first == tail) return null;
+            Integer element = slots.get(first % CAPACITY);
+            if (head.compareAndSet(first, first + 1)) return element;
+        }
+    }
+
+    public int size() {
+        while (true) {
+            int first = head.get();
+            int size = tail - first;
+            if (head.get() == first) return size;
+        }
+    }
+}

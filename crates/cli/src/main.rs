@@ -14,6 +14,7 @@ mod reports;
 
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 
 use args::{Cli, Command};
@@ -79,12 +80,25 @@ fn run() -> Result<ExitCode> {
     .map(ExitCode::from)
 }
 
+/// What the call should be if it names a program without the two dashes before it.
+fn without_dashes(answer: &clap::Error) -> Option<String> {
+    let stray = match answer.get(ContextKind::InvalidArg)? {
+        ContextValue::String(stray) => stray,
+        _ => return None,
+    };
+    let words: Vec<_> = std::env::args_os().collect();
+    program::with_dashes(&words, stray).filter(|_| answer.kind() == ErrorKind::UnknownArgument)
+}
+
 /// Messages of clap: help and version are results, the rest are errors of usage.
 fn usage(answer: &clap::Error) -> Result<Exit> {
     if answer.use_stderr() {
         let text = answer.to_string();
         let name = if text.starts_with("error:") { "untorn: " } else { "" };
         console::complain(&format!("{name}{}", text.trim_end()));
+        if let Some(right) = without_dashes(answer) {
+            console::complain(&format!("\n  the program stands behind two dashes: {right}"));
+        }
         return Ok(Exit::BadInput);
     }
     console::Console::plain().put(&answer.to_string())?;

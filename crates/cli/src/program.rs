@@ -34,9 +34,43 @@ pub fn own_words(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     words.map(understood).collect()
 }
 
+/// Commands that run a program, which they take behind two dashes.
+const OF_PROGRAMS: [&str; 5] = ["check", "record", "compare", "doctor", "verify"];
+
+/// The same call with the two dashes that it lacks, if that is what is wrong with it: `stray` is a word that no option
+/// takes.
+pub fn with_dashes(words: &[OsString], stray: &str) -> Option<String> {
+    let command = words.get(1)?.to_str()?;
+    let at = words.iter().position(|word| word == stray)?;
+    let has_dashes = words.iter().any(|word| word == "--");
+    if has_dashes || at < 2 || stray.starts_with('-') || !OF_PROGRAMS.contains(&command) {
+        return None;
+    }
+    let mut right: Vec<String> =
+        words[1..].iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    right.insert(at - 1, "--".to_owned());
+    Some(format!("untorn {}", right.join(" ")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn dashes_that_are_missing_are_put_before_the_program() {
+        let of = |text: &str, stray: &str| with_dashes(&words(text), stray);
+        assert_eq!(
+            of("untorn check --time 5s java -cp x Main", "java").as_deref(),
+            Some("untorn check --time 5s -- java -cp x Main")
+        );
+        assert_eq!(of("untorn check --tme 5s -- java Main", "--tme"), None);
+        assert_eq!(of("untorn check x -- java Main", "x"), None);
+        assert_eq!(of("untorn analyze a.std b", "b"), None);
+    }
 
     #[test]
     fn the_class_path_may_be_written_as_java_has_it() {

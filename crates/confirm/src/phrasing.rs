@@ -47,6 +47,14 @@ pub fn sentences(reason: &Reason, tables: &Tables) -> Vec<String> {
         Reason::OwnRead { block, var, access, wrote, read } => {
             let did = if *wrote { "wrote" } else { "read" };
             let (name, x) = (name(block, tables), tables.var_name(*var));
+            if tables.var_facts(*var).role.is_collection() {
+                // Its values are versions, which mean nothing to a reader.
+                let did = if *wrote { "changed" } else { "looked at" };
+                return vec![format!(
+                    "{name} {did} {x} and then found it changed, though it changed nothing in between: alone it \
+                     would have found it as it was."
+                )];
+            }
             let (had, got) = (words.value(*var, access.value), words.value(*var, read.value));
             vec![format!(
                 "{name} {did} {x} = {had} and then read {got}, though it wrote nothing in between: \

@@ -18,6 +18,7 @@ mod judge;
 pub mod marks;
 mod places;
 mod run;
+mod significance;
 mod steer;
 mod strategy;
 mod target;
@@ -35,6 +36,7 @@ pub use exploration::{
 pub use failure::{FailureKind, FailureSignature};
 pub use judge::{CallMade, Composed, Judged, Surprise, Values, weight};
 pub use run::{Run, RunError};
+pub use significance::{Benign, Significance};
 pub use strategy::{Judge, Planning, Strategy};
 pub use target::{Identity, Key, KeyFacts, Shape, Target, Unreached};
 pub use tracked_calls::Answer;

@@ -345,6 +345,13 @@ impl Run {
         }
     }
 
+    /// The outermost block around two events that is not the body of a thread or a task.
+    pub(crate) fn outermost_call(&self, events: [At; 2]) -> Option<BlockId> {
+        let is_entry =
+            |id: &BlockId| self.tables.label_facts(self.history.block(*id).label).is_entry;
+        self.blocks_around_both(events).take_while(|id| !is_entry(id)).last()
+    }
+
     /// The block around two events: one that is declared if there is one.
     pub(crate) fn block_around_both(&self, events: [At; 2]) -> Option<BlockId> {
         let of = |origin| self.block_of_origin(events, origin);

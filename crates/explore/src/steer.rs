@@ -246,14 +246,31 @@ pub(crate) fn interrupted(run: &Run, instance: &Instance) -> Option<Plan> {
     plan(run, &observed, &instance.all(), None)
 }
 
-/// The order of a run up to an instance, and then its block as a whole: before what the other thread does in the
-/// instance, and after it.
-pub(crate) fn uninterrupted(run: &Run, key: &Key, instance: &Instance) -> [Option<Plan>; 2] {
+/// What of the other thread runs undivided when an interruption is undone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Intruder {
+    /// What it does in the instance.
+    Accesses,
+    /// The outermost call around that: it may have begun before the block, and then the block interrupts it.
+    Call,
+}
+
+/// The order of a run up to an instance, and then its block as a whole: before what the other thread does, and after it.
+pub(crate) fn uninterrupted(
+    run: &Run,
+    key: &Key,
+    instance: &Instance,
+    intruder: Intruder,
+) -> [Option<Plan>; 2] {
     let history = &run.history;
     let ([first, last], [one, other]) = (instance.own, instance.other);
     let block = run.block_of_origin(instance.own, key.origin).map(|id| history.block(id));
     let begin = block.map_or(first, |block| block.begin.min(first)).min(one).min(other);
     let end = block.and_then(|block| block.end).unwrap_or(last).max(last);
+    let call = (intruder == Intruder::Call).then(|| run.outermost_call(instance.other)).flatten();
+    let call = call.map(|id| history.block(id));
+    let begin = call.map_or(begin, |call| call.begin.min(begin));
+    let foreign_end = one.max(other).max(call.and_then(|call| call.end).unwrap_or_default());
     let part = |at: At, until: At| {
         let thread = history.of_thread(history.event(at).thread);
         thread.iter().copied().filter(move |at| (begin..=until).contains(at))
@@ -263,7 +280,7 @@ pub(crate) fn uninterrupted(run: &Run, key: &Key, instance: &Instance) -> [Optio
         let reordering = Reordering { steps: before.chain(steps).collect() };
         plan(run, &reordering, &instance.all(), None)
     };
-    let foreign = || part(one, one.max(other));
+    let foreign = || part(one, foreign_end);
     [
         planned(part(first, end).chain(foreign()).collect()),
         planned(foreign().chain(part(first, last)).collect()),

@@ -82,6 +82,26 @@ impl FindingBuilder {
         finding
     }
 
+    /// What was found so far, for a report that stays if the check is ended the hard way. Failures come after the
+    /// findings, in the order of their discovery.
+    pub fn interim(&self, findings: &[Finding], failures: &[Failure], request: &Request) -> Report {
+        let mut report = Report::new(request.tool.clone(), Vec::new());
+        report.findings = findings.to_vec();
+        report.failures = failures.to_vec();
+        for (failure, number) in report.failures.iter_mut().zip(findings.len() as u32 + 1..) {
+            failure.number = number;
+            failure.evidence.replay = replay(&self.folder, number);
+        }
+        report.check = Some(CheckFacts {
+            command: request.command.clone(),
+            setting: request.setting.clone(),
+            verdict: CheckVerdict::Findings,
+            interrupted: true,
+            ..CheckFacts::default()
+        });
+        report
+    }
+
     /// The results of the exploration.
     pub fn report(mut self, outcome: &Outcome, request: Request) -> Report {
         let mut findings: Vec<Finding> =

@@ -1,20 +1,46 @@
 //! What happened and is not counted as a finding.
 
-use untorn_explore::{AtomicityViolation, Evidence, Failure, Outcome};
-use untorn_report::folded::{FoldReason, Folded};
+use untorn_explore::{AtomicityViolation, Benign, Evidence, Failure, Outcome};
+use untorn_report::folded::{BenignPattern, FoldReason, Folded};
 
 use crate::check::file_name;
 
-/// All that depends on timing only.
+/// All that depends on timing only, and what did no harm.
 pub fn folded(outcome: &Outcome) -> Vec<Folded> {
     let violations = outcome.timed_violations.iter().map(violation);
     let failures = outcome.timed_failures.iter().map(failure);
-    violations.chain(failures).flatten().collect()
+    let benign = outcome.benign.iter().map(benign);
+    violations.chain(failures).chain(benign).flatten().collect()
 }
 
 fn violation(found: &AtomicityViolation) -> Option<Folded> {
+    folded_by_time(headline(found), &found.evidence)
+}
+
+fn headline(found: &AtomicityViolation) -> String {
     let key = &found.key;
-    folded_by_time(format!("{} is not atomic ({})", key.block, key.field), &found.evidence)
+    format!("{} is not atomic ({}, {})", key.block, key.field, key.shape.letters())
+}
+
+fn benign(found: &AtomicityViolation) -> Option<Folded> {
+    let pattern = match found.significance.benign()? {
+        Benign::SameValue => BenignPattern::SameValue,
+        Benign::SameContents => BenignPattern::SameContents,
+        Benign::PutBack => BenignPattern::PutBack,
+        Benign::LibraryInsides => BenignPattern::LibraryInsides,
+        Benign::Serial => BenignPattern::Serial,
+        Benign::Undecided => BenignPattern::Undecided,
+    };
+    Some(Folded {
+        headline: headline(found),
+        why: FoldReason::Benign { pattern },
+        trace: file_name(&found.evidence.trace),
+        replay: replay_of(&found.evidence),
+    })
+}
+
+fn replay_of(evidence: &Evidence) -> String {
+    format!("untorn replay {}", evidence.trace.display())
 }
 
 fn failure(found: &Failure) -> Option<Folded> {
@@ -32,7 +58,7 @@ fn folded_by_time(headline: String, evidence: &Evidence) -> Option<Folded> {
             held: tables.thread_name(outrun.held),
             place: outrun.site.map(|site| tables.site_text(site)).unwrap_or_default(),
         },
-        replay: format!("untorn replay {}", evidence.trace.display()),
+        replay: replay_of(evidence),
         trace,
     })
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use untorn_confirm::{Point, Reason};
 use untorn_explore::{
-    AtomicityViolation, CallMade, Composed, Composition, Compositions, Effect, Key, Surprise,
-    Values,
+    AtomicityViolation, CallMade, Composed, Composition, Compositions, Effect, Key, Significance,
+    Surprise, Values,
 };
 use untorn_frontend::ExitKind;
 use untorn_predict::Origin;
@@ -42,6 +42,8 @@ pub fn finding(
         effects,
         undone: found.judged.undone,
         untested: found.judged.untested.iter().map(Effect::to_string).collect(),
+        rank: found.significance.rank(),
+        matters: matters(found.significance).to_owned(),
         alike: found.evidence.alike,
         trace: file_name(&found.evidence.trace),
         run: found.evidence.run,
@@ -56,6 +58,29 @@ pub fn finding(
         milliseconds: found.evidence.after.as_millis() as u64,
     });
     shown
+}
+
+/// Why it matters, as a clause.
+fn matters(significance: Significance) -> &'static str {
+    match significance {
+        Significance::Visible => "what shows goes away when the interruption is undone",
+        Significance::WrongAnswer => {
+            "a call returned what it does not return without the interruption"
+        }
+        Significance::LostUpdate => "what was written in between is lost",
+        Significance::Untested => {
+            "something shows, and it could not be tested whether the interruption is the reason"
+        }
+        Significance::InconsistentRead => "what was read belongs to no serial order",
+        Significance::ActedTwice => "both threads found the same, and both acted on it",
+        Significance::Statistic => {
+            "updates of a number are lost, though nothing reads it but the lines that count"
+        }
+        Significance::ConflictOnly => {
+            "the block was named as atomic; some serial order gives the same values"
+        }
+        Significance::Benign(_) => "it does no harm",
+    }
 }
 
 /// Why no serial order gives the values, a sentence each.

@@ -25,6 +25,42 @@ pub enum FoldReason {
         /// Where the sleeper was last seen before: `PoolTest.java:31`.
         place: String,
     },
+    /// It did no harm, and the values show why.
+    Benign { pattern: BenignPattern },
+}
+
+/// Why an interruption did no harm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BenignPattern {
+    SameValue,
+    SameContents,
+    PutBack,
+    LibraryInsides,
+    Serial,
+    Undecided,
+}
+
+impl BenignPattern {
+    /// The reason, as a clause.
+    pub const fn why(self) -> &'static str {
+        match self {
+            Self::SameValue => "what was written in between was there already",
+            Self::SameContents => {
+                "both threads made an object with the same contents, and the one that was replaced never changes"
+            }
+            Self::PutBack => {
+                "the block puts the value back, and the code that saw it meanwhile writes nothing"
+            }
+            Self::LibraryInsides => {
+                "it is about fields inside of the JDK's objects, and nothing shows outside"
+            }
+            Self::Serial => "some serial order of the critical sections gives the same values",
+            Self::Undecided => {
+                "it could not be decided whether a serial order of the critical sections gives the same values"
+            }
+        }
+    }
 }
 
 impl Default for FoldReason {
@@ -36,12 +72,19 @@ impl Default for FoldReason {
 impl Folded {
     /// The headline with the reason, as one line.
     pub fn line(&self) -> String {
-        let FoldReason::TimingOnly { sleeper, held, place } = &self.why;
-        let place = if place.is_empty() { String::new() } else { format!(" after {place}") };
-        format!(
-            "depends on timing only: {}: a sleep or time limit of {sleeper}{place} must pass while {held}, which could \
-             go on, does not",
-            self.headline
-        )
+        match &self.why {
+            FoldReason::Benign { pattern } => {
+                format!("without harm: {}: {}", self.headline, pattern.why())
+            }
+            FoldReason::TimingOnly { sleeper, held, place } => {
+                let place =
+                    if place.is_empty() { String::new() } else { format!(" after {place}") };
+                format!(
+                    "depends on timing only: {}: a sleep or time limit of {sleeper}{place} must pass while {held}, \
+                     which could go on, does not",
+                    self.headline
+                )
+            }
+        }
     }
 }

@@ -56,6 +56,12 @@ pub struct Evidence {
     /// Those of the effects of which it could not be tested whether they show without the interruption.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untested: Vec<String>,
+    /// How much it matters, from 1, which is most; 0 if nobody said.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rank: u32,
+    /// Why, as a clause.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub matters: String,
     /// Other instances of the same block and variable that happened.
     pub alike: u32,
     /// The trace with its schedule, relative to the report.

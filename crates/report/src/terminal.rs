@@ -74,11 +74,12 @@ pub fn finding(finding: &Finding, look: &Look) -> String {
             );
             out.push_str(&paragraph(&text, look));
         }
-        for effect in &evidence.untested {
-            let text = format!(
-                "not tested: no run could be made to see whether this shows without the interruption: {effect}"
-            );
-            out.push_str(&paragraph(&text, look));
+        if !evidence.untested.is_empty() {
+            let text = "not tested: no run could be made to see whether that shows without the interruption";
+            out.push_str(&paragraph(text, look));
+        }
+        if evidence.effects.is_empty() && !evidence.matters.is_empty() {
+            out.push_str(&paragraph(&format!("matters: {}", evidence.matters), look));
         }
         out.push_str(&format!(
             "  {}\n",

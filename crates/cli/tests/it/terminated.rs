@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::support::java::{Recorded, Running, arg, compile_one, example, java, scratch, untorn};
+use crate::support::java::{
+    Recorded, Running, arg, compile_one, example, java, run, scratch, untorn,
+};
 
 /// Two threads that work for longer than any test takes. With an argument it ignores the signals by which it is asked to
 /// end.
@@ -172,23 +174,26 @@ fn a_checked_program_below_a_script_ends_with_untorn() {
     ends_all("check-script", "check", true);
 }
 
+/// The report is written after each finding, so that even the signal that nobody can handle leaves it.
 #[test]
 fn an_ended_check_keeps_what_it_found() {
-    let case = Case::new("report");
-    let out = case.folder.join("out");
-    let program = example("fail", "SetOverVector").command();
-    let args =
-        ["check", "--out", arg(&out), "--time", "1h", "--runs", "1000000", "--explore", "1000000"];
-    let running = case.start(&args, &program);
-    assert!(running.prints("torn"), "nothing was found: {}", running.finish());
-    running.signal("TERM");
-    let done = running.finish();
-    assert_eq!(done.code, Some(143), "{done}");
-    let report = std::fs::read_to_string(out.join("report.json")).expect("a report");
-    assert!(
-        report.contains("\"interrupted\": true") && report.contains("SetOverVector"),
-        "{report}"
-    );
+    for (signal, code) in [("TERM", Some(143)), ("KILL", None)] {
+        let case = Case::new(&format!("report-{signal}"));
+        let out = case.folder.join("out");
+        let program = example("fail", "SetOverVector").command();
+        let endless = ["--time", "1h", "--runs", "1000000", "--explore", "1000000"];
+        let args = [&["check", "--out", arg(&out)], &endless[..]].concat();
+        let running = case.start(&args, &program);
+        assert!(running.prints("replay: "), "nothing was found: {}", running.finish());
+        let report = out.join("report.json");
+        assert!(comes_true(|| report.exists()), "{signal}: no report beside what was shown");
+        running.signal(signal);
+        let done = running.finish();
+        assert_eq!(done.code, code, "{done}");
+        let text = std::fs::read_to_string(&report).expect("a report");
+        assert!(text.contains("\"interrupted\": true") && text.contains("VectorSet.add"), "{text}");
+        run(&["replay", arg(&report), "1"]).with_code(0).saying("exactly");
+    }
 }
 
 /// A program that handles Ctrl-C in its own way ends all the same.

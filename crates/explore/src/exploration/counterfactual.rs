@@ -19,7 +19,7 @@ use crate::effects::Effect;
 use crate::instance::{Accesses, Instance};
 use crate::judge::Judged;
 use crate::run::Run;
-use crate::steer;
+use crate::steer::{self, Intruder};
 use crate::target::Key;
 
 /// Violations of one run whose interruptions are undone. Each takes two runs or three.
@@ -99,17 +99,24 @@ impl Exploration<'_> {
             }
         }
         let related = self.related(key);
-        for plan in steer::uninterrupted(run, key, instance).into_iter().flatten() {
-            let Some(control) = self.trial_run(&plan) else { continue };
-            let is_cut = matches!(control.ran.exit, ExitKind::TimedOut | ExitKind::Deadlock);
-            if is_cut || has_instance(&control, &related) {
-                continue;
+        let mut tried: Vec<Plan> = Vec::new();
+        for intruder in [Intruder::Accesses, Intruder::Call] {
+            if result.runs > 0 {
+                break;
             }
-            result.runs += 1;
-            let shows = |effect: &Effect| self.normal.shows(effect, &control.ran);
-            let (anyway, rest): (Vec<_>, Vec<_>) = due.into_iter().partition(shows);
-            result.anyway.extend(anyway);
-            due = rest;
+            for plan in steer::uninterrupted(run, key, instance, intruder).into_iter().flatten() {
+                if tried.contains(&plan) {
+                    continue;
+                }
+                let control = self.trial_run(&plan);
+                tried.push(plan);
+                let Some(control) = control.filter(|run| is_whole(run, &related)) else { continue };
+                result.runs += 1;
+                let shows = |effect: &Effect| self.normal.shows(effect, &control.ran);
+                let (anyway, rest): (Vec<_>, Vec<_>) = due.into_iter().partition(shows);
+                result.anyway.extend(anyway);
+                due = rest;
+            }
         }
         match result.runs {
             0 => result.untested.extend(due),
@@ -135,6 +142,12 @@ impl Exploration<'_> {
         self.forget_unneeded(&run.trace);
         Some(run)
     }
+}
+
+/// Whether a run came to its end without an interruption of this kind.
+fn is_whole(run: &Run, related: &[Key]) -> bool {
+    let is_cut = matches!(run.ran.exit, ExitKind::TimedOut | ExitKind::Deadlock);
+    !is_cut && !has_instance(run, related)
 }
 
 fn has_instance(run: &Run, keys: &[Key]) -> bool {

@@ -11,6 +11,7 @@ use crate::failure::FailureKind;
 use crate::instance::{Accesses, Instance};
 use crate::judge::{CallMade, Composed, Harm, Judged, Surprise, is_meant, judge, may_be_violation};
 use crate::run::Run;
+use crate::significance::Subject;
 use crate::steer;
 use crate::target::{Key, Shape, Unreached};
 use crate::tracked_calls::{Answer, ObservedCall};
@@ -18,6 +19,9 @@ use untorn_frontend::ExitKind;
 
 /// A target that happened so often without harm is not judged in every run.
 const OFTEN_HARMLESS: u32 = 12;
+
+/// Violations without harm that are kept.
+const MAX_BENIGN: usize = 100;
 
 /// Different deadlocks that are kept.
 const MAX_DEADLOCKS: usize = 32;
@@ -97,14 +101,21 @@ impl Exploration<'_> {
                 self.targets[index].last = Some(Unreached::Harmless);
                 continue;
             };
-            is_normal = false;
-            explained |= judged.composed.is_some() && !judged.is_doubtful;
-            self.targets[index].done = !is_timed;
-            if self.is_other_side(&key, &judged, run) {
-                continue;
-            }
             let is_doubtful = judged.is_doubtful;
             let found = self.violation(run, key, judged, &instance);
+            if !is_timed && !is_doubtful && found.significance.benign().is_some() {
+                // What does no harm here may do some in another run.
+                self.targets[index].harmless += 1;
+                self.targets[index].last = Some(Unreached::Harmless);
+                is_evidence |= self.add_benign(found);
+                continue;
+            }
+            is_normal = false;
+            explained |= found.judged.composed.is_some() && !is_doubtful;
+            self.targets[index].done = !is_timed;
+            if self.is_other_side(&found.key, &found.judged, run) {
+                continue;
+            }
             is_evidence |= match (is_timed, is_doubtful) {
                 (true, _) => self.add_timed(found),
                 (false, true) => self.await_control_run(found, index, run, &instance),
@@ -123,6 +134,18 @@ impl Exploration<'_> {
             self.outcome.timed_violations.push(found);
         }
         !is_known
+    }
+
+    /// Adds a violation that does no harm. Says whether the trace is needed for it.
+    fn add_benign(&mut self, found: AtomicityViolation) -> bool {
+        let identity = found.key.identity();
+        let mut known = self.outcome.violations.iter().chain(&self.outcome.benign);
+        let is_known = known.any(|own| own.key.identity() == identity);
+        let is_kept = !is_known && self.outcome.benign.len() < MAX_BENIGN;
+        if is_kept {
+            self.outcome.benign.push(found);
+        }
+        is_kept
     }
 
     /// Whether a violation of the same block and variable was found.
@@ -146,10 +169,21 @@ impl Exploration<'_> {
                 accesses.find(key).is_some_and(|instance| {
                     let harm = self.harm(run, key, &instance, &effects);
                     may_be_violation(run, key, &instance, &harm)
-                        && judge(run, key, &instance, &harm).is_violation(key)
+                        && self.is_news(run, key, &instance, judge(run, key, &instance, &harm))
                 })
             },
         )
+    }
+
+    /// Whether what was judged is to be reported, and is not known to be benign.
+    fn is_news(&self, run: &Run, key: &Key, instance: &Instance, judged: Judged) -> bool {
+        if !judged.is_violation(key) {
+            return false;
+        }
+        let identity = key.identity();
+        let mut known = self.outcome.benign.iter();
+        !known.any(|known| known.key.identity() == identity)
+            || self.violation(run, key.clone(), judged, instance).significance.benign().is_none()
     }
 
     /// Whether a run fails in a way that is not known.
@@ -249,8 +283,11 @@ impl Exploration<'_> {
         judged: Judged,
         instance: &Instance,
     ) -> AtomicityViolation {
+        let runs: Vec<&Run> = self.runs.loaded().collect();
+        let subject = Subject { run, key: &key, instance, judged: &judged, runs: &runs };
         AtomicityViolation {
             number: 0,
+            significance: subject.significance(),
             key,
             judged,
             evidence: Evidence::new(run, self.budget.elapsed()),
@@ -273,8 +310,10 @@ impl Exploration<'_> {
         if known.is_none_or(is_better) {
             found.evidence.replay = self.try_replay(&found.evidence.trace, RecordedEnd::ByItself);
         }
-        // It does not depend on timing after all.
-        self.outcome.timed_violations.retain(|timed| timed.key.identity() != identity);
+        // It does not depend on timing after all, or does harm.
+        let is_other = |known: &AtomicityViolation| known.key.identity() != identity;
+        self.outcome.timed_violations.retain(is_other);
+        self.outcome.benign.retain(is_other);
         let Some(known) = known else {
             (self.watch)(Progress::Violation(&found));
             self.outcome.violations.push(found);
@@ -287,9 +326,12 @@ impl Exploration<'_> {
         }
         (found.number, found.evidence.alike) = (known.number, known.evidence.alike);
         // Statement again only if it is now proved and was not; the report has the better one anyway.
-        if !known.judged.is_proved() {
-            (self.watch)(Progress::Violation(&found));
-        }
+        let news = if known.judged.is_proved() {
+            Progress::Better(&found)
+        } else {
+            Progress::Violation(&found)
+        };
+        (self.watch)(news);
         *known = found;
         true
     }

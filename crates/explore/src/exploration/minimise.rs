@@ -156,7 +156,9 @@ impl Exploration<'_> {
         let effects: Vec<Effect> = found.judged.effects.iter().filter(is_shown).cloned().collect();
         let harm = self.harm(run, &found.key, &instance, &effects);
         let judged = judge(run, &found.key, &instance, &harm);
-        let judged = Judged { undone: found.judged.undone, ..judged };
+        let is_untested = |effect: &&Effect| found.judged.untested.contains(*effect);
+        let untested = judged.effects.iter().filter(is_untested).cloned().collect();
+        let judged = Judged { undone: found.judged.undone, untested, ..judged };
         let proves = judged.is_violation(&found.key) && judged.weight() >= found.judged.weight();
         proves.then_some(judged)
     }
@@ -165,6 +167,7 @@ impl Exploration<'_> {
         let found = &mut self.outcome.violations[index];
         found.judged = judged;
         let old = found.evidence.replace(run);
+        (self.watch)(Progress::Better(found));
         self.forget_unneeded(&old);
     }
 }

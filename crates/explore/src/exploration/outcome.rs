@@ -12,6 +12,7 @@ use crate::conflict_order::Saturation;
 use crate::deadlock::DeadlockState;
 use crate::judge::Judged;
 use crate::run::{Run, RunError};
+use crate::significance::Significance;
 use crate::target::{Key, Unreached};
 use untorn_frontend::FrontEndError;
 
@@ -30,6 +31,8 @@ pub enum Progress<'a> {
     },
     /// A violation happened, or is proved that was not.
     Violation(&'a AtomicityViolation),
+    /// A known violation has another run as its evidence: a simpler one, or one that proves more.
+    Better(&'a AtomicityViolation),
     /// A run failed in a way that no run before did.
     Failure(&'a Failure),
     /// A run got stuck in a way that no run before did.
@@ -53,6 +56,7 @@ pub struct AtomicityViolation {
     pub number: u32,
     pub key: Key,
     pub judged: Judged,
+    pub significance: Significance,
     pub evidence: Evidence,
     /// Plans that may make it happen again, the simplest first.
     pub(crate) reproducing_plans: Vec<Plan>,
@@ -114,6 +118,8 @@ pub struct Outcome {
     /// Those that happened only when a time limit passed because a thread was held, and failures of that kind.
     pub timed_violations: Vec<AtomicityViolation>,
     pub timed_failures: Vec<Failure>,
+    /// Those that do no harm, and have a pattern that says why.
+    pub benign: Vec<AtomicityViolation>,
     /// Candidates that were not reached, and why; harmless ones are counted apart.
     pub unreached: Vec<(Key, Unreached)>,
     pub harmless: u64,

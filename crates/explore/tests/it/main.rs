@@ -13,5 +13,6 @@ mod inferred;
 mod locks;
 mod options;
 mod replays;
+mod significance;
 mod two_objects;
 mod warm;

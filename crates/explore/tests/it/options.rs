@@ -262,7 +262,8 @@ fn every_run_is_told() {
         Progress::Running { .. } => begun += 1,
         Progress::RunEnded { .. } => ended += 1,
         Progress::Violation(_) => found += 1,
-        Progress::Deadlock(_)
+        Progress::Better(_)
+        | Progress::Deadlock(_)
         | Progress::Simplifying { .. }
         | Progress::Failure(_)
         | Progress::SimplifyingFailure { .. } => {}

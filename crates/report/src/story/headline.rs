@@ -108,9 +108,8 @@ fn of_update<'a>(plot: &Plot<'_>, three: [&Operation; 3]) -> Option<Heading<'a>>
     match plot.update()? {
         Update::Open | Update::Stale { .. } => None,
         Update::Lost => {
-            if let Some(read) =
-                reads_null(plot, first, second).filter(|_| had.as_deref() == Some("null"))
-            {
+            let read_alike = reads_alike(plot, first, second);
+            if let Some(read) = read_alike.filter(|_| had.as_deref() == Some("null")) {
                 let parts = vec![
                     Lane(a),
                     Text(" and "),
@@ -123,6 +122,11 @@ fn of_update<'a>(plot: &Plot<'_>, three: [&Operation; 3]) -> Option<Heading<'a>>
                 ];
                 let found = claim::ordered(read, second);
                 return Some((parts, vec![tear, found, claim::lost(second, third)]));
+            }
+            if let Some(read) = read_alike.filter(|_| made == got) {
+                let both = format!(" both found {x} {}, and both made it {}.", had?, made?);
+                let claims = vec![tear, claim::ordered(read, second), claim::lost(second, third)];
+                return Some((vec![Lane(a), Text(" and "), Lane(b), Own(both)], claims));
             }
             let known = plot.course.knows_only(first, third.at);
             let tail = if known { format!(", still knowing only {}", had?) } else { String::new() };
@@ -209,13 +213,18 @@ fn neutral<'a>(plot: &Plot<'_>, [first, second, third]: [&Operation; 3]) -> Head
     (parts, vec![claim::between(first, second, third)])
 }
 
-/// The read by which the other thread found null, too, before it wrote.
-fn reads_null<'a>(plot: &Plot<'a>, first: &Operation, second: &Operation) -> Option<&'a Operation> {
+/// The read by which the other thread found the same before it wrote.
+fn reads_alike<'a>(
+    plot: &Plot<'a>,
+    first: &Operation,
+    second: &Operation,
+) -> Option<&'a Operation> {
+    first.value.as_ref()?;
     let mut before = plot.finding.operations.iter().rev().filter(|op| op.at < second.at);
     before.find(|op| {
         op.action == Action::Read
             && op.target == first.target
-            && op.value.as_deref() == Some("null")
+            && op.value == first.value
             && op.thread == second.thread
     })
 }

@@ -57,7 +57,7 @@ pub struct CheckArgs {
     #[arg(long)]
     pub require_complete: bool,
 
-    /// Time for one run; the default is 20 times the first
+    /// Time for one run; the default is half of --time for the first, and 20 times that one for the others
     #[arg(long, value_name = "TIME")]
     pub run_time: Option<String>,
 
@@ -154,4 +154,6 @@ pub enum FailOn {
     Failures,
     /// Either
     Any,
+    /// Either, and what is listed below the findings: it did no harm, or depends on timing only
+    Folded,
 }

@@ -102,7 +102,7 @@ impl Check {
         let options = RunOptions {
             warm: !self.fresh,
             jobs: self.options.jobs,
-            time_limit: self.run_time,
+            time_limit: Some(self.run_time.unwrap_or_else(|| first_run(self.options.time))),
             // Several on one processor would be slower than none at all.
             pin: self.options.jobs <= 1,
             ..RunOptions::new(Output::Kept(folder.to_owned()))
@@ -110,6 +110,11 @@ impl Check {
         let kind = front_ends::of_program(&self.program);
         Ok(kind.prepare(&self.program.with_scope(&self.scope), options)?)
     }
+}
+
+/// How long the first run may take: half of the time. What never ends by itself is looked at all the same.
+fn first_run(time: Duration) -> Duration {
+    (time / 2).clamp(Duration::from_secs(5), Duration::from_secs(600))
 }
 
 fn request(class: String, operations: Vec<String>) -> Result<Request> {

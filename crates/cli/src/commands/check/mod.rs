@@ -57,6 +57,8 @@ pub fn explore(check: &mut Check, console: &mut Console) -> Result<(Outcome, Rep
         builder: FindingBuilder::new(folder, Arc::clone(&check.options.compositions)),
         library: Library::new(&check.sources, front_ends::library_sources(&check.program.command)),
         line: StatusLine::new(check.volume == Volume::Quiet),
+        findings: Vec::new(),
+        failures: Vec::new(),
     };
     let mut told: Result<()> = Ok(());
     let mut watch = |news: Progress<'_>| {
@@ -112,20 +114,26 @@ pub fn could_not_run(error: ExploreError) -> Failure {
 fn exit(outcome: &Outcome, report: &Report, check: &Check) -> Exit {
     let violations = !outcome.violations.is_empty() && check.fail_on != FailOn::Failures;
     let failures = !outcome.failures.is_empty() && check.fail_on != FailOn::Violations;
+    let folded = !report.folded.is_empty() && check.fail_on == FailOn::Folded;
     let has_gaps = report.check.as_ref().is_some_and(|facts| !facts.gaps.is_empty());
     match () {
-        () if violations || failures || outcome.deadlocked_runs > 0 => Exit::Violations,
+        () if violations || failures || folded || outcome.deadlocked_runs > 0 => Exit::Violations,
         () if has_gaps && !check.allow_inconclusive => Exit::Inconclusive,
         () => Exit::Clean,
     }
 }
 
-/// Writes the report, and its page beside it.
+/// Writes the report, and its page beside it. Each replaces an earlier one as a whole, or not at all.
 pub fn write_report(path: &Path, report: &Report) -> Result<()> {
     let page = path.with_extension("html");
     for (path, text) in [(path, json::render(report)), (&page, html::render(report))] {
-        std::fs::write(path, text)
-            .map_err(|error| Failure::run(format!("cannot write {}: {error}", path.display())))?;
+        let part = path.with_extension("part");
+        let written = std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, path));
+        written.map_err(|error| {
+            // What is half written helps nobody.
+            let _ = std::fs::remove_file(&part);
+            Failure::run(format!("cannot write {}: {error}", path.display()))
+        })?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use untorn_explore::{Outcome, Progress, ReplayTrial, Unsearched};
 use untorn_findings::check::{FindingBuilder, replayed, saturation, unsearched, why_unreached};
 use untorn_findings::sources::Library;
 use untorn_report::coverage::{self, CheckVerdict};
+use untorn_report::failure::Failure;
 use untorn_report::groups;
 use untorn_report::model::{Finding, Report};
 use untorn_report::phrasing::{count, number};
@@ -29,6 +30,9 @@ pub struct Storyteller<'a> {
     pub builder: FindingBuilder,
     pub library: Library,
     pub line: StatusLine,
+    /// What was found so far.
+    pub findings: Vec<Finding>,
+    pub failures: Vec<Failure>,
 }
 
 impl Storyteller<'_> {
@@ -89,25 +93,57 @@ impl Storyteller<'_> {
             Progress::Failure(failure) => {
                 self.line.clear();
                 let kind = plain(&failure.kind.to_string());
-                console.say(&format!("run {} failed: {kind}\n", failure.evidence.run))
+                console.say(&format!("run {} failed: {kind}\n", failure.evidence.run))?;
+                self.failures.push(self.builder.failure(failure));
+                self.keep()
             }
             Progress::Violation(found) => {
                 self.line.clear();
                 let finding = self.builder.violation(found);
-                self.show(finding, console)
+                let at = self.add(finding);
+                self.show(at, console)
+            }
+            Progress::Better(found) => {
+                let finding = self.builder.violation(found);
+                self.add(finding);
+                self.keep()
             }
             Progress::Deadlock(found) => {
                 self.line.clear();
                 let finding = self.builder.deadlock(found);
-                self.show(finding, console)
+                let at = self.add(finding);
+                self.show(at, console)
             }
         }
     }
 
-    /// A finding with its source lines.
-    fn show(&mut self, mut finding: Finding, console: &mut Console) -> Result<()> {
+    /// Adds a finding with its source lines, in place of one with the same number. Says where it is.
+    fn add(&mut self, mut finding: Finding) -> usize {
         self.library.fill_one(&mut finding);
-        console.put(&format!("{}\n", terminal::finding(&finding, &console.look)))
+        let number = finding.number;
+        match self.findings.iter().position(|known| known.number == number) {
+            Some(at) => {
+                self.findings[at] = finding;
+                at
+            }
+            None => {
+                self.findings.push(finding);
+                self.findings.len() - 1
+            }
+        }
+    }
+
+    fn show(&mut self, at: usize, console: &mut Console) -> Result<()> {
+        let finding = &self.findings[at];
+        console.put(&format!("{}\n", terminal::finding(finding, &console.look)))?;
+        self.keep()
+    }
+
+    /// Writes what was found so far: whatever ends the check, what it has shown is not lost.
+    fn keep(&self) -> Result<()> {
+        let request = super::request(self.check);
+        let report = self.builder.interim(&self.findings, &self.failures, &request);
+        super::write_report(&self.check.out.join("report.json"), &report)
     }
 }
 
@@ -293,7 +329,7 @@ fn folded(report: &Report, check: &Check, console: &mut Console) -> Result<()> {
     match report.folded.len().saturating_sub(most) {
         0 => Ok(()),
         rest => console.say(&format!(
-            "  and {} more that depend on timing only (--verbose, or the report)\n",
+            "  and {} more that do no harm or depend on timing only (--verbose, or the report)\n",
             number(rest as u64)
         )),
     }

@@ -105,6 +105,7 @@ fn one(
         | Progress::Simplifying { .. }
         | Progress::SimplifyingFailure { .. }
         | Progress::Failure(_)
+        | Progress::Better(_)
         | Progress::Deadlock(_) => {}
     };
     let exploration =

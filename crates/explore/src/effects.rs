@@ -38,6 +38,9 @@ impl std::fmt::Display for Effect {
 /// Runs that are enough to say that a line is always printed.
 const ENOUGH_RUNS: u32 = 3;
 
+/// Lines of one run that may be effects. The first ones may be such as are different in each run.
+const MAX_LINES: usize = 16;
+
 /// What runs without a known violation look like.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Normal {
@@ -111,7 +114,7 @@ impl Sample {
         if may_be_harm && !self.exits.contains(&ran.exit) {
             effects.insert(Effect::Exit(ran.exit));
         }
-        effects.extend(self.other_line(ran, !effects.is_empty()));
+        effects.extend(self.other_lines(ran, !effects.is_empty()));
         effects.into_iter().collect()
     }
 
@@ -129,19 +132,27 @@ impl Sample {
         }
     }
 
-    /// The first line that is printed too often; if there is none, one that is printed too seldom. A run that failed
+    /// The first lines that are printed too often; if there are none, one that is printed too seldom. A run that failed
     /// did not come to all of its lines.
-    fn other_line(&self, ran: &RunResult, failed: bool) -> Option<Effect> {
+    fn other_lines(&self, ran: &RunResult, failed: bool) -> Vec<Effect> {
         let counts = count_lines(ran);
         let most = |line: &str| self.lines.get(line).map_or(0, |&[_, most]| most);
-        let more = lines(ran).find(|line| counts.get(line).is_some_and(|&n| n > most(line)));
-        if let Some(line) = more {
-            return Some(Effect::Output(line));
+        let is_more = |line: &String| counts.get(line).is_some_and(|&n| n > most(line));
+        let mut more: Vec<Effect> = Vec::new();
+        for line in lines(ran).filter(is_more) {
+            let effect = Effect::Output(line);
+            if more.len() < MAX_LINES && !more.contains(&effect) {
+                more.push(effect);
+            }
+        }
+        if !more.is_empty() {
+            return more;
         }
         let is_missing = |line: &str, fewest: u32| counts.get(line).copied().unwrap_or(0) < fewest;
         let mut missing = self.lines.iter().filter(|(line, [fewest, _])| is_missing(line, *fewest));
         let counts_less = !failed && self.runs >= ENOUGH_RUNS;
-        counts_less.then(|| missing.next()).flatten().map(|(line, _)| Effect::Missing(line.clone()))
+        let line = counts_less.then(|| missing.next()).flatten();
+        line.map(|(line, _)| Effect::Missing(line.clone())).into_iter().collect()
     }
 }
 

@@ -107,6 +107,8 @@ pub struct Exploration<'a> {
     anyway: FxHashMap<Key, u32>,
     /// By trace: what came of the one replay of it.
     replays: FxHashMap<PathBuf, ReplayTrial>,
+    /// The trace that was replayed last, and what came of that.
+    last_replay: Option<(PathBuf, RunResult)>,
     outcome: Outcome,
 }
 
@@ -156,6 +158,7 @@ impl<'a> Exploration<'a> {
             is_stale: false,
             anyway: FxHashMap::default(),
             replays: FxHashMap::default(),
+            last_replay: None,
             outcome: Outcome::default(),
             options,
         }

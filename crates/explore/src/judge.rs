@@ -50,6 +50,8 @@ pub struct Judged {
     pub undone: u32,
     /// Those of the effects that no run without the interruption could be compared with.
     pub untested: Vec<Effect>,
+    /// Something was visible that may or may not be due to the interruption.
+    pub(crate) is_unclear: bool,
     /// How the run ended.
     pub ended: ExitKind,
     /// The conflict cycle that the instance makes.
@@ -259,6 +261,7 @@ pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) 
         effects: harm.effects.to_vec(),
         undone: 0,
         untested: Vec::new(),
+        is_unclear: false,
         composed: harm.composed.clone(),
         is_doubtful: is_doubtful(run, key, instance, harm),
         ended: run.ran.exit,

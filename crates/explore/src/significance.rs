@@ -31,8 +31,6 @@ pub enum Significance {
     WrongAnswer,
     /// A write is lost: what overwrote it rests on an older value.
     LostUpdate,
-    /// Something is visible, and whether it is due to the interruption could not be tested.
-    Untested,
     /// The values that were read belong to no serial order.
     InconsistentRead,
     /// Both threads wrote the same, and a block that finds it there writes nothing: each acted as if it were alone.
@@ -41,6 +39,9 @@ pub enum Significance {
     Statistic,
     /// The user said that the block is atomic, and it was interrupted; some serial order gives the same values.
     ConflictOnly,
+    /// Something is visible, and whether it is due to the interruption could not be tested; nothing else speaks against
+    /// it.
+    Untested,
     /// It does no harm as far as this run shows.
     Benign(Benign),
 }
@@ -69,11 +70,11 @@ impl Significance {
             Self::Visible => 1,
             Self::WrongAnswer => 2,
             Self::LostUpdate => 3,
-            Self::Untested => 4,
-            Self::InconsistentRead => 5,
-            Self::ActedTwice => 6,
-            Self::Statistic => 7,
-            Self::ConflictOnly => 8,
+            Self::InconsistentRead => 4,
+            Self::ActedTwice => 5,
+            Self::Statistic => 6,
+            Self::ConflictOnly => 7,
+            Self::Untested => 8,
             Self::Benign(_) => 9,
         }
     }
@@ -107,7 +108,7 @@ impl Subject<'_> {
         if let Some(why) = self.benign() {
             return Significance::Benign(why);
         }
-        if !self.judged.untested.is_empty() {
+        if !self.judged.is_violation(self.key) {
             return Significance::Untested;
         }
         match self.judged.values {

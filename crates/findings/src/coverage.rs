@@ -4,7 +4,7 @@
 //! some run ended by itself, two threads ran, and most candidates were tried. Whoever wants no gap at all asks for
 //! [`Demand::Complete`].
 
-use untorn_explore::{Outcome, Unreached, Unsearched};
+use untorn_explore::{AtomicityViolation, Outcome, Significance, Unreached, Unsearched};
 use untorn_report::coverage::Gap;
 
 /// How much must have been looked at for a program to be clean.
@@ -54,6 +54,9 @@ pub fn gaps(outcome: &Outcome, demand: Demand) -> Vec<Gap> {
     );
     let unreached = outcome.unreached.len() as u64 - untried;
     add(is_complete && unreached > 0, Gap::Unreached { candidates: unreached, of: feasible });
+    let is_untested = |found: &&AtomicityViolation| found.significance == Significance::Untested;
+    let untested = outcome.folded.iter().filter(is_untested).count() as u64;
+    add(untested > 0, Gap::Untested { blocks: untested });
     let kinds = outcome.unseen.len() as u64 + u64::from(outcome.unresolved > 0);
     add(is_complete && kinds > 0, Gap::NotSeen { kinds });
     gaps

@@ -1,6 +1,6 @@
 //! What happened and is not counted as a finding.
 
-use untorn_explore::{AtomicityViolation, Benign, Evidence, Failure, Outcome};
+use untorn_explore::{AtomicityViolation, Benign, Evidence, Failure, Outcome, Significance};
 use untorn_report::folded::{BenignPattern, FoldReason, Folded};
 
 use crate::check::file_name;
@@ -9,8 +9,8 @@ use crate::check::file_name;
 pub fn folded(outcome: &Outcome) -> Vec<Folded> {
     let violations = outcome.timed_violations.iter().map(violation);
     let failures = outcome.timed_failures.iter().map(failure);
-    let benign = outcome.benign.iter().map(benign);
-    violations.chain(failures).chain(benign).flatten().collect()
+    let folded = outcome.folded.iter().map(without_harm);
+    violations.chain(failures).chain(folded).flatten().collect()
 }
 
 fn violation(found: &AtomicityViolation) -> Option<Folded> {
@@ -22,21 +22,29 @@ fn headline(found: &AtomicityViolation) -> String {
     format!("{} is not atomic ({}, {})", key.block, key.field, key.shape.letters())
 }
 
-fn benign(found: &AtomicityViolation) -> Option<Folded> {
-    let pattern = match found.significance.benign()? {
+/// Without harm, or nobody knows.
+fn without_harm(found: &AtomicityViolation) -> Option<Folded> {
+    let why = match found.significance {
+        Significance::Benign(why) => FoldReason::Benign { pattern: pattern(why) },
+        _ => FoldReason::Untested { effect: found.judged.untested.first()?.to_string() },
+    };
+    Some(Folded {
+        headline: headline(found),
+        why,
+        trace: file_name(&found.evidence.trace),
+        replay: replay_of(&found.evidence),
+    })
+}
+
+fn pattern(why: Benign) -> BenignPattern {
+    match why {
         Benign::SameValue => BenignPattern::SameValue,
         Benign::SameContents => BenignPattern::SameContents,
         Benign::PutBack => BenignPattern::PutBack,
         Benign::LibraryInsides => BenignPattern::LibraryInsides,
         Benign::Serial => BenignPattern::Serial,
         Benign::Undecided => BenignPattern::Undecided,
-    };
-    Some(Folded {
-        headline: headline(found),
-        why: FoldReason::Benign { pattern },
-        trace: file_name(&found.evidence.trace),
-        replay: replay_of(&found.evidence),
-    })
+    }
 }
 
 fn replay_of(evidence: &Evidence) -> String {

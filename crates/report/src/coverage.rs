@@ -49,6 +49,10 @@ pub enum Gap {
         events: u64,
         of: u64,
     },
+    /// Interrupted blocks in whose runs something is visible, of which nobody knows whether it is due to that.
+    Untested {
+        blocks: u64,
+    },
     /// Kinds of accesses, or of synchronisation, that were not recorded.
     NotSeen {
         kinds: u64,
@@ -81,6 +85,10 @@ impl Gap {
             Self::NotAnalysed { events, of } => {
                 format!("{} of {} were not looked at", number(events), count(of, "event"))
             }
+            Self::Untested { blocks } => format!(
+                "something is visible in runs with {}, and whether that is the reason could not be tested",
+                count(blocks, "interrupted block")
+            ),
             Self::NotSeen { kinds } => {
                 format!("{} of operations are not recorded", count(kinds, "kind"))
             }
@@ -105,6 +113,7 @@ impl Gap {
             Self::NotAnalysed { .. } => {
                 "more events (--events), or fewer of them (--instrument 'com.acme.*')"
             }
+            Self::Untested { .. } => "look at what is listed below, and replay it",
             Self::NotSeen { .. } => "`untorn doctor` says more",
         }
     }

@@ -27,6 +27,8 @@ pub enum FoldReason {
     },
     /// It did no harm, and the values show why.
     Benign { pattern: BenignPattern },
+    /// Something is visible in the run, and whether the interruption is the reason could not be tested.
+    Untested { effect: String },
 }
 
 /// Why an interruption did no harm.
@@ -76,6 +78,11 @@ impl Folded {
             FoldReason::Benign { pattern } => {
                 format!("without harm: {}: {}", self.headline, pattern.why())
             }
+            FoldReason::Untested { effect } => format!(
+                "not tested: {}: visible: {effect}; no run could be made to see whether that shows without the \
+                 interruption",
+                self.headline
+            ),
             FoldReason::TimingOnly { sleeper, held, place } => {
                 let place =
                     if place.is_empty() { String::new() } else { format!(" after {place}") };

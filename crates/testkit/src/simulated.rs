@@ -82,8 +82,13 @@ impl Simulated {
         }
         let run = Machine::new(&self.program, scheduler, &spec.control).run();
         let path: PathBuf = trace.to_owned();
-        run.write(spec, trace)
-            .map_err(|error| FrontEndError::run(format!("{}: {error}", path.display())))
+        let result = run
+            .write(spec, trace)
+            .map_err(|error| FrontEndError::run(format!("{}: {error}", path.display())))?;
+        let number = self.runs.len() + self.fresh_runs + self.replays;
+        let stdout =
+            String::from_utf8_lossy(&result.stdout).replace("$process", &number.to_string());
+        Ok(RunResult { stdout: stdout.into_bytes(), ..result })
     }
 }
 

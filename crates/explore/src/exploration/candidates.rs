@@ -126,7 +126,7 @@ impl Exploration<'_> {
         let is_needed = self.outcome.violations.iter().any(|found| found.evidence.trace == trace)
             || self.outcome.deadlocks.iter().any(|stuck| stuck.evidence.trace == trace)
             || self.outcome.timed_violations.iter().any(|found| found.evidence.trace == trace)
-            || self.outcome.benign.iter().any(|found| found.evidence.trace == trace)
+            || self.outcome.folded.iter().any(|found| found.evidence.trace == trace)
             || self.outcome.failures.iter().any(|failure| failure.evidence.trace == trace)
             || self.control_runs.iter().any(|own| own.rests_on(trace));
         if !is_needed {

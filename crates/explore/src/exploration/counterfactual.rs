@@ -5,13 +5,14 @@
 //! thread, once after it. The rest is as free as it was.
 //!
 //! **What we changed, and why.** A run by a policy has an order of its own behind the interruption. So it is first made
-//! again by a plan that says no more than the two others say: only what shows there can be compared.
+//! again by a plan that says no more than the two others say: only what shows there can be compared. A run by a plan is
+//! repeated, too: a line that is another one each time, as one with the number of the process is, tells nothing.
 //!
-//! **Promise:** an effect that is attributed showed in a run with the interruption, and in none of the runs without it,
-//! at least one. A run counts as one without it only if its trace has no instance of the violation, nor of another
+//! **Promise:** an effect that is attributed showed in two runs with the interruption, and in none of the runs without
+//! it, at least one. A run counts as one without it only if its trace has no instance of the violation, nor of another
 //! candidate about its variables, whatever the plan wanted.
 
-use untorn_frontend::ExitKind;
+use untorn_frontend::{ExitKind, RunResult};
 use untorn_schedule::Plan;
 
 use super::Exploration;
@@ -28,6 +29,9 @@ pub(super) const MAX_UNDONE: u32 = 6;
 /// So often the effects of a candidate may show anyway before they are not held against it any more.
 const MAX_ANYWAY: u32 = 3;
 
+/// Effects of one violation that are kept.
+const MAX_SHOWN: usize = 3;
+
 /// Other candidates that a run without the interruption must not show.
 const MAX_RELATED: usize = 200;
 
@@ -38,15 +42,19 @@ struct Counterfactual {
     due: Vec<Effect>,
     /// Effects that show without it as well.
     anyway: Vec<Effect>,
-    /// Effects of which nothing is known: no run without the interruption could be made.
+    /// Effects of which nothing is known: the run could not be repeated, with the interruption or without it.
     untested: Vec<Effect>,
+    /// Effects that do not show when the run is repeated.
+    unsteady: Vec<Effect>,
     /// Runs without the interruption.
     runs: u32,
 }
 
 /// The same violation, if nothing is known of the reason of its effects.
-pub(super) fn untested(judged: Judged) -> Judged {
-    Judged { untested: judged.effects.clone(), ..judged }
+pub(super) fn untested(run: &Run, key: &Key, instance: &Instance, judged: Judged) -> Judged {
+    let effects = judged.effects.clone();
+    let judged = judged.with_effects(run, key, instance, Vec::new());
+    Judged { untested: effects.clone(), is_unclear: !effects.is_empty(), effects, ..judged }
 }
 
 impl Exploration<'_> {
@@ -66,14 +74,16 @@ impl Exploration<'_> {
         if judged.effects.is_empty() {
             return judged;
         }
-        let result = self.undo(run, key, instance, &judged.effects);
+        let mut result = self.undo(run, key, instance, &judged.effects);
         if result.due.is_empty() && !result.anyway.is_empty() {
             *self.anyway.entry(key.clone()).or_default() += 1;
         }
-        // Nothing speaks against what could not be tested: the finding says so.
-        let effects = result.due.into_iter().chain(result.untested.clone()).collect();
-        let judged = judged.with_effects(run, key, instance, effects);
-        Judged { undone: result.runs, untested: result.untested, ..judged }
+        let is_unclear = !result.unsteady.is_empty() || !result.untested.is_empty();
+        result.due.truncate(MAX_SHOWN);
+        result.untested.truncate(MAX_SHOWN);
+        let effects: Vec<Effect> = result.due.iter().chain(&result.untested).cloned().collect();
+        let judged = judged.with_effects(run, key, instance, result.due);
+        Judged { undone: result.runs, untested: result.untested, effects, is_unclear, ..judged }
     }
 
     /// Undoes the interruption of a block, and compares.
@@ -85,18 +95,14 @@ impl Exploration<'_> {
         effects: &[Effect],
     ) -> Counterfactual {
         let mut result = Counterfactual::default();
-        let mut due = effects.to_vec();
-        if run.spec.control.as_plan().is_none() {
-            let plan = steer::interrupted(run, instance);
-            let again = plan.and_then(|plan| self.trial_run(&plan));
-            let again = again.filter(|again| has_instance(again, std::slice::from_ref(key)));
-            let shows = |effect: &Effect| {
-                again.as_ref().is_some_and(|again| self.normal.shows(effect, &again.ran))
-            };
-            (due, result.untested) = due.into_iter().partition(shows);
-            if due.is_empty() {
-                return result;
-            }
+        let Some(again) = self.repeated(run, key, instance) else {
+            return Counterfactual { untested: effects.to_vec(), ..result };
+        };
+        let shows_again = |effect: &Effect| self.normal.shows(effect, &again);
+        let mut due: Vec<Effect>;
+        (due, result.unsteady) = effects.iter().cloned().partition(shows_again);
+        if due.is_empty() {
+            return result;
         }
         let related = self.related(key);
         let mut tried: Vec<Plan> = Vec::new();
@@ -123,6 +129,22 @@ impl Exploration<'_> {
             _ => result.due = due,
         }
         result
+    }
+
+    /// What comes of the same interruption in another run: the replay, if that is the same run, or else a run by the
+    /// same plan. A run by a policy is made again by a plan that ends with the interruption.
+    fn repeated(&mut self, run: &Run, key: &Key, instance: &Instance) -> Option<RunResult> {
+        let plan = match run.spec.control.as_plan() {
+            Some(plan) => {
+                if let Some(same) = self.replayed_result(&run.trace) {
+                    return Some(same);
+                }
+                plan.clone()
+            }
+            None => steer::interrupted(run, instance)?,
+        };
+        let again = self.trial_run(&plan)?;
+        has_instance(&again, std::slice::from_ref(key)).then_some(again.ran)
     }
 
     /// The candidate and all others about its variables. To undo one interruption may make another one: the other

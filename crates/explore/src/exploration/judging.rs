@@ -20,8 +20,8 @@ use untorn_frontend::ExitKind;
 /// A target that happened so often without harm is not judged in every run.
 const OFTEN_HARMLESS: u32 = 12;
 
-/// Violations without harm that are kept.
-const MAX_BENIGN: usize = 100;
+/// Violations beside the findings that are kept.
+const MAX_FOLDED: usize = 100;
 
 /// Different deadlocks that are kept.
 const MAX_DEADLOCKS: usize = 32;
@@ -93,21 +93,25 @@ impl Exploration<'_> {
             let judged = judged.map(|judged| match (is_timed, is_tested) {
                 (true, _) => judged,
                 (false, true) => self.attribute(run, &key, &instance, judged),
-                (false, false) => untested(judged),
+                (false, false) => untested(run, &key, &instance, judged),
             });
-            is_normal &= judged.as_ref().is_none_or(|judged| judged.untested.is_empty());
-            let Some(judged) = judged.filter(|judged| judged.is_violation(&key)) else {
-                self.targets[index].harmless += 1;
-                self.targets[index].last = Some(Unreached::Harmless);
+            is_normal &= judged.as_ref().is_none_or(|judged| !judged.is_unclear);
+            let is_harmless = |judged: &Judged| !judged.is_violation(&key);
+            if judged
+                .as_ref()
+                .is_none_or(|judged| is_harmless(judged) && judged.untested.is_empty())
+            {
+                self.note_harmless(index);
                 continue;
-            };
-            let is_doubtful = judged.is_doubtful;
+            }
+            let Some(judged) = judged else { continue };
+            let (is_doubtful, is_folded) = (judged.is_doubtful, is_harmless(&judged));
             let found = self.violation(run, key, judged, &instance);
-            if !is_timed && !is_doubtful && found.significance.benign().is_some() {
+            let is_folded = is_folded || found.significance.benign().is_some();
+            if is_folded && !is_timed && !is_doubtful {
                 // What does no harm here may do some in another run.
-                self.targets[index].harmless += 1;
-                self.targets[index].last = Some(Unreached::Harmless);
-                is_evidence |= self.add_benign(found);
+                self.note_harmless(index);
+                is_evidence |= self.fold(found);
                 continue;
             }
             is_normal = false;
@@ -136,14 +140,19 @@ impl Exploration<'_> {
         !is_known
     }
 
-    /// Adds a violation that does no harm. Says whether the trace is needed for it.
-    fn add_benign(&mut self, found: AtomicityViolation) -> bool {
+    fn note_harmless(&mut self, index: usize) {
+        self.targets[index].harmless += 1;
+        self.targets[index].last = Some(Unreached::Harmless);
+    }
+
+    /// Keeps a violation apart that does no harm, or of which nobody knows. Says whether the trace is needed for it.
+    fn fold(&mut self, found: AtomicityViolation) -> bool {
         let identity = found.key.identity();
-        let mut known = self.outcome.violations.iter().chain(&self.outcome.benign);
+        let mut known = self.outcome.violations.iter().chain(&self.outcome.folded);
         let is_known = known.any(|own| own.key.identity() == identity);
-        let is_kept = !is_known && self.outcome.benign.len() < MAX_BENIGN;
+        let is_kept = !is_known && self.outcome.folded.len() < MAX_FOLDED;
         if is_kept {
-            self.outcome.benign.push(found);
+            self.outcome.folded.push(found);
         }
         is_kept
     }
@@ -181,7 +190,7 @@ impl Exploration<'_> {
             return false;
         }
         let identity = key.identity();
-        let mut known = self.outcome.benign.iter();
+        let mut known = self.outcome.folded.iter();
         !known.any(|known| known.key.identity() == identity)
             || self.violation(run, key.clone(), judged, instance).significance.benign().is_none()
     }
@@ -313,7 +322,7 @@ impl Exploration<'_> {
         // It does not depend on timing after all, or does harm.
         let is_other = |known: &AtomicityViolation| known.key.identity() != identity;
         self.outcome.timed_violations.retain(is_other);
-        self.outcome.benign.retain(is_other);
+        self.outcome.folded.retain(is_other);
         let Some(known) = known else {
             (self.watch)(Progress::Violation(&found));
             self.outcome.violations.push(found);

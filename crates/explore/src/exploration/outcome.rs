@@ -118,8 +118,9 @@ pub struct Outcome {
     /// Those that happened only when a time limit passed because a thread was held, and failures of that kind.
     pub timed_violations: Vec<AtomicityViolation>,
     pub timed_failures: Vec<Failure>,
-    /// Those that do no harm, and have a pattern that says why.
-    pub benign: Vec<AtomicityViolation>,
+    /// Those that do no harm, and have a pattern that says why; and those in whose runs something is visible of which
+    /// nobody knows whether it is due to the interruption.
+    pub folded: Vec<AtomicityViolation>,
     /// Candidates that were not reached, and why; harmless ones are counted apart.
     pub unreached: Vec<(Key, Unreached)>,
     pub harmless: u64,

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use untorn_frontend::RunResult;
 use untorn_frontend::compare::{Compared, compare, names};
 
 use super::run_store::forget;
@@ -45,9 +46,17 @@ impl Exploration<'_> {
             Ok(_) => compared(trace, &again, end),
             Err(_) => ReplayTrial::Untried,
         };
+        self.last_replay = ran.ok().map(|ran| (trace.to_owned(), ran));
         forget(&again);
         self.replays.insert(trace.to_owned(), trial);
         trial
+    }
+
+    /// What came of the replay of a run, if that was the same run.
+    pub(super) fn replayed_result(&mut self, trace: &Path) -> Option<RunResult> {
+        let trial = self.try_replay(trace, RecordedEnd::ByItself);
+        let (of, ran) = self.last_replay.as_ref().filter(|_| trial == ReplayTrial::Exact)?;
+        (of == trace).then(|| ran.clone())
     }
 
     /// Tries what a simpler schedule has replaced since it was found.

@@ -33,6 +33,20 @@ fn what_no_serial_order_shows_is() {
     assert_eq!(judged.effects.len(), 1);
 }
 
+/// The number of the process is in no other run either, whatever is interrupted.
+#[test]
+fn a_line_that_is_another_one_each_time_tells_nothing() {
+    let outcome = with_plans_only(&look_twice("print process $process"));
+    assert_eq!(all(&outcome), [] as [&str; 0]);
+    assert_eq!(outcome.folded.len(), 0, "it was tested");
+    let two = "print process $process\nif r == s goto same\nprint two values\n.same";
+    let outcome = with_plans_only(&look_twice(two));
+    assert_eq!(all(&outcome), ["inferred Bus.publish n RWR"]);
+    let effects: Vec<String> =
+        outcome.violations[0].judged.effects.iter().map(ToString::to_string).collect();
+    assert_eq!(effects, ["printed \"two values\""]);
+}
+
 /// The failure has a reason of its own: the order in which the threads start.
 #[test]
 fn a_failure_that_shows_anyway_is_a_finding_of_its_own() {

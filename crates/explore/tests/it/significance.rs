@@ -8,7 +8,7 @@ use crate::harness::{all, explore, explore_with, options, two, two_then, words};
 /// What is without harm, and why.
 fn benign(outcome: &Outcome) -> Vec<(String, Benign)> {
     let why = |found: &untorn_explore::AtomicityViolation| found.significance.benign();
-    outcome.benign.iter().filter_map(|found| Some((words(found), why(found)?))).collect()
+    outcome.folded.iter().filter_map(|found| Some((words(found), why(found)?))).collect()
 }
 
 fn significances(outcome: &Outcome) -> Vec<Significance> {

@@ -18,7 +18,7 @@
 //!
 //! Further: `lock m`, `unlock m`; `sync m Name` and `endsync m Name`; `atomic Name` and `end Name`;
 //! `wait m`, `notify m`, `notifyall m`; `sleep 50`, in milliseconds; `.label`, `goto label`, `if r == 0 goto label` (`!=`, `<`, `>`);
-//! `print text $r`; `fail text` (ends the thread as an exception does); `exit 3`. `//` starts a comment.
+//! `print text $r` (`$process` is another number in each run); `fail text` (ends the thread as an exception does); `exit 3`. `//` starts a comment.
 
 use std::collections::HashMap;
 use std::str::FromStr;

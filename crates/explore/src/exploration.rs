@@ -44,13 +44,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
-use untorn_frontend::{ExitKind, FaultKind, FrontEnd, FrontEndError, RunResult, Unseen};
+use untorn_frontend::{ExitKind, FaultKind, FrontEnd, FrontEndError, PlainRun, RunResult, Unseen};
 use untorn_predict::lock_valid::Verdict;
 use untorn_schedule::{Plan, RunSpec};
 
 use crate::conflict_order::{ConflictOrder, Novelty};
 use crate::effects::Normal;
-use crate::failure::failed;
+use crate::failure::{FailureSignature, failed};
 use crate::feasibility::Feasibility;
 use crate::inversion::LockOrders;
 use crate::judge::Values;
@@ -107,6 +107,12 @@ pub struct Exploration<'a> {
     anyway: FxHashMap<Key, u32>,
     /// By trace: what came of the one replay of it.
     replays: FxHashMap<PathBuf, ReplayTrial>,
+    /// What came of the program as it is, once that was tried.
+    plain: Option<Option<PlainRun>>,
+    /// Exceptions that end threads whenever a test runs, and that it expects.
+    usual: BTreeSet<FailureSignature>,
+    /// Deadlocks while no run had ended well, though the program does if nobody records it.
+    doubtful_deadlocks: Vec<Deadlock>,
     /// The trace that was replayed last, and what came of that.
     last_replay: Option<(PathBuf, RunResult)>,
     outcome: Outcome,
@@ -158,6 +164,9 @@ impl<'a> Exploration<'a> {
             is_stale: false,
             anyway: FxHashMap::default(),
             replays: FxHashMap::default(),
+            plain: None,
+            usual: BTreeSet::new(),
+            doubtful_deadlocks: Vec::new(),
             last_replay: None,
             outcome: Outcome::default(),
             options,
@@ -175,6 +184,7 @@ impl<'a> Exploration<'a> {
             Strategy::Undirected { policies, .. } => self.run_undirected(&policies)?,
         }
         self.drop_control_runs();
+        self.resolve_deadlocks();
         self.minimise()?;
         self.resolve_failures()?;
         self.try_replays()?;
@@ -441,7 +451,7 @@ impl<'a> Exploration<'a> {
             blocks: &self.outcome.refuted,
             compositions: &self.options.compositions,
         };
-        Ok(Run::load(number, spec, ran, trace, load)?)
+        Ok(Run::load(number, spec, self.without_usual(ran), trace, load)?)
     }
 
     /// Looks at a run from every side.
@@ -465,6 +475,7 @@ impl<'a> Exploration<'a> {
         // Without a single run that was looked at there is nothing to report.
         let is_late = self.outcome.runs > 1 && self.budget.deadline().is_over();
         self.outcome.unsearched.runs += u32::from(is_late);
+        self.learn_usual(&ran);
         let mut run = self.load(number, request.spec, ran, trace)?;
         self.outcome.events += run.history.len() as u64 + run.left_out;
         self.outcome.left_out += run.left_out;

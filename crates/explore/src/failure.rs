@@ -3,7 +3,7 @@
 //!
 //! A deadlock is a failure, too; it has its own type, because more is known of it (see [`crate::deadlock`]).
 
-use untorn_frontend::{ExitKind, RunResult, UncaughtException};
+use untorn_frontend::{ExitKind, PlainRun, RunResult, UncaughtException};
 use untorn_schedule::{RunControl, RunSpec};
 
 /// How a run failed.
@@ -51,6 +51,29 @@ impl FailureKind {
             ExitKind::Exit(_) | ExitKind::TimedOut | ExitKind::Deadlock => {}
         }
         all
+    }
+
+    /// Whether somebody who sees no more than the exit code and the output would notice it.
+    pub(crate) fn shows_outside(&self, ran: &RunResult) -> bool {
+        let printed = |name: &str| {
+            [&ran.stdout, &ran.stderr]
+                .iter()
+                .any(|stream| String::from_utf8_lossy(stream).contains(name))
+        };
+        match self {
+            Self::Uncaught(exception) => ran.exit != ExitKind::Exit(0) || printed(&exception.kind),
+            Self::Exit(_) | Self::Signal(_) | Self::Hang => true,
+            Self::WrongResults(_) => false,
+        }
+    }
+
+    /// Whether a run that nobody recorded fails so, or in another way.
+    pub(crate) fn shows_in(&self, plain: &PlainRun) -> bool {
+        let is_printed = match self {
+            Self::Uncaught(exception) => plain.output.contains(&exception.kind),
+            Self::Exit(_) | Self::Signal(_) | Self::Hang | Self::WrongResults(_) => false,
+        };
+        plain.exit != ExitKind::Exit(0) || is_printed
     }
 
     pub fn signature(&self) -> FailureSignature {

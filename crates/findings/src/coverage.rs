@@ -35,7 +35,13 @@ pub fn gaps(outcome: &Outcome, demand: Demand) -> Vec<Gap> {
     let stopped = outcome.timed_out > 0 && (is_complete || outcome.timed_out >= outcome.runs);
     add(stopped, Gap::NoRunEnded { runs: outcome.timed_out.into() });
     let failed = u64::from(outcome.failed_runs);
-    add(failed > 0 && (is_complete || failed >= runs), Gap::EveryRunFailed { runs: failed });
+    let only_recorded =
+        !outcome.recorded_failures.is_empty() || !outcome.recorded_deadlocks.is_empty();
+    add(only_recorded, Gap::OnlyRecorded { runs });
+    add(
+        !only_recorded && failed > 0 && (is_complete || failed >= runs),
+        Gap::EveryRunFailed { runs: failed },
+    );
     let is_unsearched = outcome.unsearched != Unsearched::default();
     let none_searched = outcome.searched_runs == 0 || (is_complete && is_unsearched);
     add(none_searched, Gap::NoRunSearched { runs });

@@ -10,7 +10,12 @@ pub fn folded(outcome: &Outcome) -> Vec<Folded> {
     let violations = outcome.timed_violations.iter().map(violation);
     let failures = outcome.timed_failures.iter().map(failure);
     let folded = outcome.folded.iter().map(without_harm);
-    violations.chain(failures).chain(folded).flatten().collect()
+    let recorded =
+        outcome.recorded_failures.iter().map(|own| (own.kind.to_string(), &own.evidence));
+    let stuck = outcome.recorded_deadlocks.iter().map(|own| ("deadlock".to_owned(), &own.evidence));
+    let recorded =
+        recorded.chain(stuck).map(|(headline, evidence)| Some(only_recorded(headline, evidence)));
+    violations.chain(failures).chain(folded).chain(recorded).flatten().collect()
 }
 
 fn violation(found: &AtomicityViolation) -> Option<Folded> {
@@ -20,6 +25,15 @@ fn violation(found: &AtomicityViolation) -> Option<Folded> {
 fn headline(found: &AtomicityViolation) -> String {
     let key = &found.key;
     format!("{} is not atomic ({}, {})", key.block, key.field, key.shape.letters())
+}
+
+fn only_recorded(headline: String, evidence: &Evidence) -> Folded {
+    Folded {
+        headline,
+        why: FoldReason::OnlyRecorded,
+        trace: file_name(&evidence.trace),
+        replay: replay_of(evidence),
+    }
 }
 
 /// Without harm, or nobody knows.

@@ -24,7 +24,7 @@ pub use error::{FaultKind, FrontEndError};
 pub use folder::PrivateFolder;
 pub use program::{Fact, Output, Program, ReplayOptions, RunOptions, Watch};
 pub use recorded::{RecordedRun, RecordedTrace};
-pub use result::{ExitKind, RunResult, UncaughtException, Unseen, mask_identities};
+pub use result::{ExitKind, PlainRun, RunResult, UncaughtException, Unseen, mask_identities};
 pub use surroundings::Surroundings;
 pub use untorn_runtime_protocol::{Owner, Progress};
 
@@ -56,6 +56,18 @@ pub trait FrontEnd {
     /// # Errors
     /// If the trace has no schedule, and as [`FrontEnd::run`].
     fn replay(&mut self, recorded: &Path, again: &Path) -> Result<RunResult, FrontEndError>;
+
+    /// Runs the program as it is: nothing is recorded, and the system decides which thread runs. `None` if that could not
+    /// be done, or did not end in time.
+    fn run_plain(&mut self) -> Option<PlainRun> {
+        None
+    }
+
+    /// Whether the program tests itself, and says by its exit code whether all is well: then an exception that ends a
+    /// thread may be meant.
+    fn is_test(&self) -> bool {
+        false
+    }
 
     /// No run goes on after this moment: the next ones are ended there, and give [`FaultKind::OutOfTime`].
     fn end_by(&mut self, moment: Option<Instant>);

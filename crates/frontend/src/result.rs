@@ -47,6 +47,14 @@ impl fmt::Display for UncaughtException {
     }
 }
 
+/// What came of a run that nobody recorded or controlled.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlainRun {
+    pub exit: ExitKind,
+    /// What it printed to both streams.
+    pub output: String,
+}
+
 /// What is left of a run beside its trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunResult {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use untorn_frontend::processes::{self, Ending, Limits, ProcessError};
 use untorn_frontend::{
-    ExitKind, FrontEnd, FrontEndError, Output, Program, RecordedRun, RecordedTrace, RunOptions,
-    RunResult, UncaughtException, Unseen, Watch,
+    ExitKind, FrontEnd, FrontEndError, Output, PlainRun, Program, RecordedRun, RecordedTrace,
+    RunOptions, RunResult, UncaughtException, Unseen, Watch,
 };
 use untorn_jvm_protocol::NO_TEST_EXIT;
 use untorn_jvm_protocol::config::Config;
@@ -80,6 +80,14 @@ impl FrontEnd for JvmRunner {
 
     fn replay(&mut self, recorded: &Path, again: &Path) -> Result<RunResult, FrontEndError> {
         self.workers[0].replay(&RecordedRun::read(recorded)?, again)
+    }
+
+    fn run_plain(&mut self) -> Option<PlainRun> {
+        self.workers[0].run_plain()
+    }
+
+    fn is_test(&self) -> bool {
+        is_junit(&self.workers[0].common.command)
     }
 
     fn end_by(&mut self, moment: Option<Instant>) {
@@ -299,6 +307,25 @@ impl Worker {
         match &self.streams {
             Streams::Shared => self.shared_result(ended, &start, &config.trace),
             Streams::Kept(files) => self.kept_result(ended, &start, self.launch.progress(), files),
+        }
+    }
+
+    /// Runs the command as it is.
+    fn run_plain(&self) -> Option<PlainRun> {
+        let Streams::Kept([stdout, stderr]) = &self.streams else { return None };
+        let (name, arguments) = self.common.command.split_first()?;
+        let mut command = Command::new(name);
+        self.common.surroundings.apply(&mut command);
+        command.args(arguments).stdin(Stdio::null());
+        command.stdout(created(stdout).ok()?).stderr(created(stderr).ok()?);
+        let limits = Limits { time: self.time_limit, until: self.until };
+        match processes::run_to_end(&mut command, limits, &mut || ()) {
+            Ok(Ending::Ended(status)) => {
+                let output = [kept(stdout), kept(stderr)].concat();
+                let output = String::from_utf8_lossy(&output).into_owned();
+                Some(PlainRun { exit: ending(status), output })
+            }
+            _ => None,
         }
     }
 

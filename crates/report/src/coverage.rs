@@ -30,6 +30,10 @@ pub enum Gap {
     EveryRunFailed {
         runs: u64,
     },
+    /// Every run that was recorded failed or got stuck, and the program ends well if nobody records it.
+    OnlyRecorded {
+        runs: u64,
+    },
     /// No run was searched for candidates from its beginning to its end.
     NoRunSearched {
         runs: u64,
@@ -71,6 +75,10 @@ impl Gap {
             }
             Self::EveryRunFailed { runs: 1 } => "the only run failed".to_owned(),
             Self::EveryRunFailed { runs } => format!("all {} failed", count(runs, "run")),
+            Self::OnlyRecorded { runs } => format!(
+                "{} failed when recorded, though the program ends well as it is",
+                count(runs, "run")
+            ),
             Self::NoRunSearched { runs } => {
                 format!("none of {} was searched for candidates to its end", count(runs, "run"))
             }
@@ -104,6 +112,9 @@ impl Gap {
             }
             Self::NoRunEnded { .. } => {
                 "give a run more time with --run-time, or choose something that ends"
+            }
+            Self::OnlyRecorded { .. } => {
+                "look at what is listed below: what it depends on may not be recorded; leave that test out"
             }
             Self::EveryRunFailed { .. } => "make the program run to its end first",
             Self::NoRunSearched { .. } | Self::Untried { .. } => {

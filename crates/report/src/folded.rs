@@ -27,6 +27,8 @@ pub enum FoldReason {
     },
     /// It did no harm, and the values show why.
     Benign { pattern: BenignPattern },
+    /// It happened in every run that was recorded, and the program ends well if nobody records it.
+    OnlyRecorded,
     /// Something is visible in the run, and whether the interruption is the reason could not be tested.
     Untested { effect: String },
 }
@@ -78,6 +80,10 @@ impl Folded {
             FoldReason::Benign { pattern } => {
                 format!("without harm: {}: {}", self.headline, pattern.why())
             }
+            FoldReason::OnlyRecorded => format!(
+                "only when recorded: {}: in every run, though the program ends well as it is",
+                self.headline
+            ),
             FoldReason::Untested { effect } => format!(
                 "not tested: {}: visible: {effect}; no run could be made to see whether that shows without the \
                  interruption",

@@ -11,7 +11,7 @@ mod recording;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use untorn_frontend::{FrontEnd, FrontEndError, RecordedRun, RunResult};
+use untorn_frontend::{FrontEnd, FrontEndError, PlainRun, RecordedRun, RunResult};
 use untorn_schedule::{Mode, Options, RunControl, RunSpec, Schedule, Scheduler};
 
 use machine::Machine;
@@ -31,6 +31,10 @@ pub struct Simulated {
     pub warm_seeds: bool,
     /// Runs in a fresh process ignore what they are asked for: nothing can be repeated.
     pub unrepeatable: bool,
+    /// What comes of the program if nobody records it; not known if there is none.
+    pub plain: Option<PlainRun>,
+    /// Whether it says by its exit code whether all is well.
+    pub is_test: bool,
     /// Runs that had to be made in a fresh process.
     pub fresh_runs: usize,
     /// Why all runs have to be made in a fresh process.
@@ -54,6 +58,8 @@ impl Simulated {
             warm: false,
             warm_seeds: false,
             unrepeatable: false,
+            plain: None,
+            is_test: false,
             fresh_runs: 0,
             fresh_only: None,
             replays: 0,
@@ -139,6 +145,14 @@ impl FrontEnd for Simulated {
             true => self.run_by(&RunSpec::default(), again),
             false => self.replay_schedule(Schedule { steps }, again),
         }
+    }
+
+    fn run_plain(&mut self) -> Option<PlainRun> {
+        self.plain.clone()
+    }
+
+    fn is_test(&self) -> bool {
+        self.is_test
     }
 
     fn end_by(&mut self, moment: Option<Instant>) {

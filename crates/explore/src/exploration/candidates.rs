@@ -125,6 +125,9 @@ impl Exploration<'_> {
     pub(super) fn forget_unneeded(&self, trace: &Path) {
         let is_needed = self.outcome.violations.iter().any(|found| found.evidence.trace == trace)
             || self.outcome.deadlocks.iter().any(|stuck| stuck.evidence.trace == trace)
+            || self.doubtful_deadlocks.iter().any(|stuck| stuck.evidence.trace == trace)
+            || self.outcome.recorded_deadlocks.iter().any(|stuck| stuck.evidence.trace == trace)
+            || self.outcome.recorded_failures.iter().any(|own| own.evidence.trace == trace)
             || self.outcome.timed_violations.iter().any(|found| found.evidence.trace == trace)
             || self.outcome.folded.iter().any(|found| found.evidence.trace == trace)
             || self.outcome.failures.iter().any(|failure| failure.evidence.trace == trace)

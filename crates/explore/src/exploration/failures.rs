@@ -1,8 +1,10 @@
 //! Runs that failed: each way of failing is a finding, unless a violation in the same run explains it.
 //!
 //! **Promise:** a program that failed in any run that was made has a finding that shows it. Whether a failure depends
-//! on the schedule is decided by the runs that were made: it does if one of them ended well.
+//! on the schedule is decided by the runs that were made: it does if one of them ended well. If none did, the program is
+//! run once as it is: a failure that does not show there may be due to the recording, and is listed apart.
 
+use untorn_frontend::{ExitKind, PlainRun, RunResult, UncaughtException};
 use untorn_schedule::Plan;
 
 use super::{AtomicityViolation, Evidence, Exploration, ExploreError, Progress};
@@ -35,6 +37,8 @@ pub struct Failure {
     /// What is needed for it to happen, if that was found out.
     pub cause: Option<Cause>,
     pub(crate) signature: FailureSignature,
+    /// It shows in the exit code or in the output.
+    shows_outside: bool,
     /// The order of its run as a plan.
     pub(crate) reproducing_plan: Option<Plan>,
 }
@@ -99,6 +103,7 @@ impl Exploration<'_> {
         }
         let failure = Failure {
             number: 0,
+            shows_outside: kind.shows_outside(&run.ran),
             kind,
             evidence: Evidence::new(run, self.budget.elapsed()),
             dependence: Dependence::EverySchedule,
@@ -127,6 +132,8 @@ impl Exploration<'_> {
             index += 1;
         }
         let good_runs = self.outcome.good_runs;
+        let is_every_run = good_runs == 0 && explained.contains(&false);
+        let plain = is_every_run.then(|| self.run_plain()).flatten();
         // A program that never ends by itself may be a server.
         let never_ends = self.outcome.timed_out >= self.outcome.runs;
         let all = std::mem::take(&mut self.outcome.failures);
@@ -140,6 +147,11 @@ impl Exploration<'_> {
                 self.outcome.timed_failures.push(failure);
                 continue;
             }
+            let is_absent = |plain: &PlainRun| !failure.kind.shows_in(plain);
+            if failure.shows_outside && plain.as_ref().is_some_and(is_absent) {
+                self.outcome.recorded_failures.push(failure);
+                continue;
+            }
             let number = self.outcome.next_number() + self.outcome.failures.len() as u32;
             let dependence = match good_runs {
                 0 => Dependence::EverySchedule,
@@ -148,6 +160,47 @@ impl Exploration<'_> {
             self.outcome.failures.push(Failure { number, dependence, ..failure });
         }
         Ok(())
+    }
+
+    /// The program as it is, run once, if there is time for that.
+    pub(super) fn run_plain(&mut self) -> Option<PlainRun> {
+        if self.plain.is_none() && !self.budget.is_exhausted() {
+            self.limit_run(false);
+            self.plain = Some(self.front_end.run_plain());
+        }
+        self.plain.clone().flatten()
+    }
+
+    /// A test that passes although an exception ends a thread expects that one, if the same exception comes from the
+    /// same place when nobody records the test.
+    pub(super) fn learn_usual(&mut self, ran: &RunResult) {
+        if ran.uncaught.is_empty() || ran.exit != ExitKind::Exit(0) || !self.front_end.is_test() {
+            return;
+        }
+        let Some(plain) = self.run_plain().filter(|plain| plain.exit == ExitKind::Exit(0)) else {
+            return;
+        };
+        for exception in &ran.uncaught {
+            let is_there = |text: &String| plain.output.contains(text.as_str());
+            if is_there(&exception.kind) && exception.place.as_ref().is_none_or(is_there) {
+                self.usual.insert(FailureKind::Uncaught(exception.clone()).signature());
+            }
+        }
+    }
+
+    /// What came of a run, without what a test expects.
+    pub(super) fn without_usual(&self, mut ran: RunResult) -> RunResult {
+        let is_usual = |exception: &UncaughtException| {
+            self.usual.contains(&FailureKind::Uncaught(exception.clone()).signature())
+        };
+        ran.uncaught.retain(|exception| !is_usual(exception));
+        ran
+    }
+
+    /// Whether the program ends well as it is, though no run that was recorded did.
+    pub(super) fn fails_only_recorded(&mut self) -> bool {
+        self.outcome.good_runs == 0
+            && self.run_plain().is_some_and(|plain| plain.exit == ExitKind::Exit(0))
     }
 
     /// Whether a violation that was found has this effect, and happened in the run that failed, too.

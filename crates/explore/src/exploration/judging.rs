@@ -354,20 +354,39 @@ impl Exploration<'_> {
         self.outcome.deadlocked_runs += 1;
         let stuck = DeadlockState::read(&run.trace).unwrap_or_default();
         let signature = stuck.signature(&run.tables);
-        let all = &mut self.outcome.deadlocks;
-        if let Some(known) = all.iter_mut().find(|known| known.signature == signature) {
+        let all = self.outcome.deadlocks.iter_mut().chain(&mut self.doubtful_deadlocks);
+        if let Some(known) = all.into_iter().find(|known| known.signature == signature) {
             known.evidence.alike += 1;
             return false;
         }
-        if all.len() >= MAX_DEADLOCKS {
+        if self.outcome.deadlocks.len() + self.doubtful_deadlocks.len() >= MAX_DEADLOCKS {
             return false;
         }
+        let is_doubtful = self.fails_only_recorded();
         let replay = self.try_replay(&run.trace, RecordedEnd::ByItself);
         let evidence = Evidence { replay, ..Evidence::new(run, self.budget.elapsed()) };
         let number = self.outcome.next_number();
         let found = Deadlock { number, evidence, stuck, signature };
-        (self.watch)(Progress::Deadlock(&found));
-        self.outcome.deadlocks.push(found);
+        if is_doubtful {
+            self.doubtful_deadlocks.push(found);
+        } else {
+            (self.watch)(Progress::Deadlock(&found));
+            self.outcome.deadlocks.push(found);
+        }
         true
+    }
+
+    /// Deadlocks count after all if some run ended well: then they depend on the schedule.
+    pub(super) fn resolve_deadlocks(&mut self) {
+        let doubtful = std::mem::take(&mut self.doubtful_deadlocks);
+        if self.outcome.good_runs == 0 {
+            self.outcome.recorded_deadlocks = doubtful;
+            return;
+        }
+        for found in doubtful {
+            let found = Deadlock { number: self.outcome.next_number(), ..found };
+            (self.watch)(Progress::Deadlock(&found));
+            self.outcome.deadlocks.push(found);
+        }
     }
 }

@@ -118,6 +118,9 @@ pub struct Outcome {
     /// Those that happened only when a time limit passed because a thread was held, and failures of that kind.
     pub timed_violations: Vec<AtomicityViolation>,
     pub timed_failures: Vec<Failure>,
+    /// Failures of every run, though the program ends well if nobody records it.
+    pub recorded_failures: Vec<Failure>,
+    pub recorded_deadlocks: Vec<Deadlock>,
     /// Those that do no harm, and have a pattern that says why; and those in whose runs something is visible of which
     /// nobody knows whether it is due to the interruption.
     pub folded: Vec<AtomicityViolation>,

@@ -12,6 +12,7 @@ mod harness;
 mod inferred;
 mod locks;
 mod options;
+mod plain;
 mod replays;
 mod significance;
 mod two_objects;

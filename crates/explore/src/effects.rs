@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use untorn_frontend::{ExitKind, RunResult, UncaughtException, mask_identities};
+use untorn_frontend::{ExitKind, RunResult, UncaughtException, mask_noise};
 
 use crate::failure::ended_well;
 
@@ -59,6 +59,8 @@ struct Sample {
     /// schedule and means nothing.
     lines: BTreeMap<String, [u32; 2]>,
     runs: u32,
+    /// Runs behind the first ones that printed lines which no run before had.
+    surprising: u32,
 }
 
 impl Normal {
@@ -88,6 +90,10 @@ impl Normal {
 
 impl Sample {
     fn learn(&mut self, ran: &RunResult) {
+        if self.runs >= ENOUGH_RUNS {
+            let is_surprising = self.new_lines(ran).next().is_some();
+            self.surprising += u32::from(is_surprising);
+        }
         self.exits.insert(ran.exit);
         self.exceptions.extend(ran.uncaught.iter().map(source_of));
         let counts = count_lines(ran);
@@ -132,15 +138,28 @@ impl Sample {
         }
     }
 
-    /// The first lines that are printed too often; if there are none, one that is printed too seldom. A run that failed
-    /// did not come to all of its lines.
-    fn other_lines(&self, ran: &RunResult, failed: bool) -> Vec<Effect> {
+    /// Whether new lines say nothing, because most runs have some, whatever happens in them: logs are like that.
+    fn is_noisy(&self) -> bool {
+        let later = self.runs.saturating_sub(ENOUGH_RUNS);
+        later >= ENOUGH_RUNS && 2 * self.surprising > later
+    }
+
+    /// Lines that no run before had, or not so often.
+    fn new_lines(&self, ran: &RunResult) -> impl Iterator<Item = String> {
         let counts = count_lines(ran);
         let most = |line: &str| self.lines.get(line).map_or(0, |&[_, most]| most);
         let is_more = |line: &String| counts.get(line).is_some_and(|&n| n > most(line));
+        lines(ran).filter(is_more).collect::<Vec<_>>().into_iter()
+    }
+
+    /// The first lines that are printed too often; if there are none, one that is printed too seldom. A run that failed
+    /// did not come to all of its lines.
+    fn other_lines(&self, ran: &RunResult, failed: bool) -> Vec<Effect> {
+        if self.is_noisy() {
+            return Vec::new();
+        }
         let mut more: Vec<Effect> = Vec::new();
-        for line in lines(ran).filter(is_more) {
-            let effect = Effect::Output(line);
+        for effect in self.new_lines(ran).map(Effect::Output) {
             if more.len() < MAX_LINES && !more.contains(&effect) {
                 more.push(effect);
             }
@@ -148,6 +167,7 @@ impl Sample {
         if !more.is_empty() {
             return more;
         }
+        let counts = count_lines(ran);
         let is_missing = |line: &str, fewest: u32| counts.get(line).copied().unwrap_or(0) < fewest;
         let mut missing = self.lines.iter().filter(|(line, [fewest, _])| is_missing(line, *fewest));
         let counts_less = !failed && self.runs >= ENOUGH_RUNS;
@@ -172,7 +192,7 @@ fn count_lines(ran: &RunResult) -> BTreeMap<String, u32> {
 fn lines(ran: &RunResult) -> impl Iterator<Item = String> {
     let stdout = String::from_utf8_lossy(&ran.stdout);
     let stderr = String::from_utf8_lossy(&ran.stderr);
-    let out = stdout.lines().map(mask_identities);
+    let out = stdout.lines().map(mask_noise);
     let heads: BTreeSet<String> = ran.uncaught.iter().map(ToString::to_string).collect();
     let is_trace = |line: &str| {
         let line = line.trim_start();
@@ -180,7 +200,7 @@ fn lines(ran: &RunResult) -> impl Iterator<Item = String> {
             || line.starts_with("... ")
             || heads.iter().any(|head| line.ends_with(head.as_str()))
     };
-    let err = stderr.lines().filter(|line| !is_trace(line)).map(mask_identities);
+    let err = stderr.lines().filter(|line| !is_trace(line)).map(mask_noise);
     out.chain(err).collect::<Vec<_>>().into_iter()
 }
 
@@ -234,6 +254,23 @@ pub(crate) mod tests {
             order.into_iter().for_each(|ran| normal.learn(ran));
             assert!(printed(&normal.compare(&crash)).contains(&"uncaught: Error".to_owned()));
         }
+    }
+
+    /// A log that is another one in each run is no evidence; what it says of exceptions and exit codes still is.
+    #[test]
+    fn lines_of_a_noisy_program_are_no_effect() {
+        let mut normal = Normal::default();
+        for run in 0..2 * ENOUGH_RUNS {
+            normal.learn(&good(&format!("took {run} steps\n")));
+        }
+        assert_eq!(normal.compare(&good("took 77 steps\n")), []);
+        let bad = result(ExitKind::Exit(1), "took 78 steps\n", &[("Error", "x", None)]);
+        assert_eq!(printed(&normal.compare(&bad)), ["uncaught: Error: x", "exit code 1"]);
+        let mut calm = Normal::default();
+        for _ in 0..2 * ENOUGH_RUNS {
+            calm.learn(&good("took 5 steps\n"));
+        }
+        assert_eq!(printed(&calm.compare(&good("took 77 steps\n"))), ["printed \"took 77 steps\""]);
     }
 
     #[test]

@@ -76,6 +76,9 @@ use undirected::{Arm, HoldMarks, Reward, Undirected};
 /// Of so many runs one is undirected, as long as there are plans to follow: what it shows feeds the plans.
 const UNDIRECTED_EVERY: u32 = 4;
 
+/// If so many runs failed and none ended well, it is time to see what the program does alone.
+const ENOUGH_FAILURES: u32 = 3;
+
 /// Targets that were not reached may be tried so many times as often when nothing else is left to do.
 const MAX_GROWTH: u32 = 4;
 
@@ -105,6 +108,8 @@ pub struct Exploration<'a> {
     is_stale: bool,
     /// By candidate: how often its effects showed without it as well.
     anyway: FxHashMap<Key, u32>,
+    /// Runs that were made to undo interruptions.
+    trials: u32,
     /// By trace: what came of the one replay of it.
     replays: FxHashMap<PathBuf, ReplayTrial>,
     /// What came of the program as it is, once that was tried.
@@ -163,6 +168,7 @@ impl<'a> Exploration<'a> {
             attempts: options.per_candidate,
             is_stale: false,
             anyway: FxHashMap::default(),
+            trials: 0,
             replays: FxHashMap::default(),
             plain: None,
             usual: BTreeSet::new(),
@@ -476,6 +482,10 @@ impl<'a> Exploration<'a> {
         let is_late = self.outcome.runs > 1 && self.budget.deadline().is_over();
         self.outcome.unsearched.runs += u32::from(is_late);
         self.learn_usual(&ran);
+        if self.outcome.runs == ENOUGH_FAILURES && self.outcome.good_runs == 0 {
+            // Later there may be no time to see what the program does alone.
+            self.run_plain();
+        }
         let mut run = self.load(number, request.spec, ran, trace)?;
         self.outcome.events += run.history.len() as u64 + run.left_out;
         self.outcome.left_out += run.left_out;

@@ -24,7 +24,7 @@ pub use error::{FaultKind, FrontEndError};
 pub use folder::PrivateFolder;
 pub use program::{Fact, Output, Program, ReplayOptions, RunOptions, Watch};
 pub use recorded::{RecordedRun, RecordedTrace};
-pub use result::{ExitKind, PlainRun, RunResult, UncaughtException, Unseen, mask_identities};
+pub use result::{ExitKind, PlainRun, RunResult, UncaughtException, Unseen, mask_noise};
 pub use surroundings::Surroundings;
 pub use untorn_runtime_protocol::{Owner, Progress};
 

@@ -186,8 +186,66 @@ impl fmt::Display for Unseen {
     }
 }
 
+/// The line without what is another one each time: identities of objects, times of day and numbers of threads.
+pub fn mask_noise(line: &str) -> String {
+    mask_threads(&mask_times(&mask_identities(line)))
+}
+
+/// The line with `#` for times of day, as in `12:30:05.123`: time is virtual, and depends on the schedule.
+fn mask_times(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, after) = rest.split_at(at);
+        out.push_str(before);
+        let length = time_of_day(after);
+        let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (taken, left) = after.split_at(length.unwrap_or(digits));
+        out.push_str(if length.is_some() { "#" } else { taken });
+        rest = left;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The length of a time of day at the beginning of a text: hours, minutes, seconds, and perhaps a fraction.
+fn time_of_day(text: &str) -> Option<usize> {
+    let digits =
+        |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let hours = digits(text);
+    let minutes = text[hours..].strip_prefix(':')?;
+    let seconds = minutes.get(2..).filter(|_| digits(minutes) == 2)?.strip_prefix(':')?;
+    if !(1..=2).contains(&hours) || digits(seconds) != 2 {
+        return None;
+    }
+    let length = text.len() - seconds.len() + 2;
+    let fraction = text[length..].strip_prefix(['.', ',']).map_or(0, digits);
+    Some(if fraction > 0 { length + 1 + fraction } else { length })
+}
+
+/// The line with `#` for the numbers of threads and pools that have no names of their own, as in `pool-1-thread-2`: who
+/// does what depends on the schedule.
+fn mask_threads(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find('-') {
+        let (before, after) = rest.split_at(at + 1);
+        out.push_str(before);
+        let is_thread = ["Thread-", "thread-", "pool-"].iter().any(|name| before.ends_with(name));
+        let left = after.trim_start_matches(|c: char| c.is_ascii_digit());
+        if is_thread && left.len() < after.len() {
+            out.push('#');
+            rest = left;
+        } else {
+            rest = after;
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
 /// The line with `#` for identities of objects, as in `Account@1b`: they are numbers in the order of their use.
-pub fn mask_identities(line: &str) -> String {
+fn mask_identities(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(at) = rest.find('@') {
@@ -229,6 +287,17 @@ mod tests {
         assert_eq!(unseen, expected);
         let lasting = unseen.iter().filter(|one| one.is_of_the_program()).count();
         assert_eq!(lasting, 2, "a count of one run says nothing of the program");
+    }
+
+    #[test]
+    fn what_is_another_one_each_time_is_alike() {
+        let line =
+            "00:00:02.103 [pool-10-thread-1] DEBUG Id@1f at 2026-01-01T12:30:05,7Z by Thread-3";
+        assert_eq!(mask_noise(line), "# [pool-#-thread-#] DEBUG Id@# at 2026-01-01T#Z by Thread-#");
+        for line in ["balance 50", "1:2", "10:20", "a:10:20x", "12:3:45", "worker-7", "é12:3", "-"]
+        {
+            assert_eq!(mask_noise(line), line);
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use untorn_frontend::{ExitKind, Surroundings, mask_identities};
+use untorn_frontend::{ExitKind, Surroundings, mask_noise};
 use untorn_jvm_protocol::server::{Request, RunEnd};
 use untorn_runtime_protocol::Progress;
 
@@ -261,5 +261,5 @@ fn exit_of_process(status: ExitStatus) -> ExitKind {
 
 /// What was printed, without identities of objects.
 fn masked(printed: &[u8]) -> String {
-    String::from_utf8_lossy(printed).lines().map(mask_identities).collect::<Vec<_>>().join("\n")
+    String::from_utf8_lossy(printed).lines().map(mask_noise).collect::<Vec<_>>().join("\n")
 }

@@ -29,6 +29,9 @@ pub(super) const MAX_UNDONE: u32 = 6;
 /// So often the effects of a candidate may show anyway before they are not held against it any more.
 const MAX_ANYWAY: u32 = 3;
 
+/// Runs that undoing may take at least.
+const FREE_TRIALS: u32 = 12;
+
 /// Effects of one violation that are kept.
 const MAX_SHOWN: usize = 3;
 
@@ -58,6 +61,11 @@ pub(super) fn untested(run: &Run, key: &Key, instance: &Instance, judged: Judged
 }
 
 impl Exploration<'_> {
+    /// Whether runs may be spent on undoing: no more than half of all, but for the first ones.
+    pub(super) fn may_undo(&self) -> bool {
+        self.trials < FREE_TRIALS + self.outcome.runs / 2
+    }
+
     /// Whether what is visible when this happens was seen often enough without it.
     pub(super) fn shows_anyway(&self, key: &Key) -> bool {
         self.anyway.get(key).is_some_and(|&often| often >= MAX_ANYWAY)
@@ -159,6 +167,7 @@ impl Exploration<'_> {
     /// does when it is used for the first time is missing, and the plan counts it. The run is of no use afterwards. What
     /// goes wrong with it is no error: then nothing is known.
     fn trial_run(&mut self, plan: &Plan) -> Option<Run> {
+        self.trials += 1;
         let plan = Plan { keeps_time: true, ..plan.clone() };
         let run = self.follow(&plan, true).ok().flatten()?;
         self.forget_unneeded(&run.trace);

@@ -172,11 +172,12 @@ impl Exploration<'_> {
     }
 
     /// A test that passes although an exception ends a thread expects that one, if the same exception comes from the
-    /// same place when nobody records the test.
+    /// same place when nobody records the test, or in each of the first runs: not every handler prints it.
     pub(super) fn learn_usual(&mut self, ran: &RunResult) {
         if ran.uncaught.is_empty() || ran.exit != ExitKind::Exit(0) || !self.front_end.is_test() {
             return;
         }
+        self.learn_frequent();
         let Some(plain) = self.run_plain().filter(|plain| plain.exit == ExitKind::Exit(0)) else {
             return;
         };
@@ -185,6 +186,24 @@ impl Exploration<'_> {
             if is_there(&exception.kind) && exception.place.as_ref().is_none_or(is_there) {
                 self.usual.insert(FailureKind::Uncaught(exception.clone()).signature());
             }
+        }
+    }
+
+    /// What each of the first runs showed is usual, if the test passes by itself.
+    fn learn_frequent(&mut self) {
+        let runs = self.outcome.runs;
+        let is_early = runs == super::ENOUGH_FAILURES + 1 && self.outcome.good_runs == 0;
+        let is_exception = |failure: &Failure| matches!(failure.kind, FailureKind::Uncaught(_));
+        let is_in_each = |failure: &Failure| failure.evidence.alike + 2 == runs;
+        let all = &self.outcome.failures;
+        if !is_early || !all.iter().all(|failure| is_exception(failure) && is_in_each(failure)) {
+            return;
+        }
+        if self.run_plain().is_some_and(|plain| plain.exit == ExitKind::Exit(0)) {
+            let failures = std::mem::take(&mut self.outcome.failures);
+            self.usual.extend(failures.iter().map(|failure| failure.signature.clone()));
+            self.outcome.good_runs = std::mem::take(&mut self.outcome.failed_runs);
+            failures.iter().for_each(|failure| self.forget_unneeded(&failure.evidence.trace));
         }
     }
 

@@ -87,7 +87,8 @@ impl Exploration<'_> {
                 .then(|| judge(run, &key, &instance, &harm))
                 .filter(|judged| judged.is_violation(&key));
             let is_timed = !run.outrun().is_empty();
-            let may_undo = undone < MAX_UNDONE && (undone == 0 || !deadline.is_over());
+            let may_undo =
+                undone < MAX_UNDONE && self.may_undo() && (undone == 0 || !deadline.is_over());
             let is_tested = may_undo || made_for == Some(index);
             undone += u32::from(judged.as_ref().is_some_and(|judged| !judged.effects.is_empty()));
             let judged = judged.map(|judged| match (is_timed, is_tested) {

@@ -15,6 +15,7 @@ mod demo;
 mod dependencies;
 mod filter_quality;
 mod filters;
+mod healthy;
 mod jvm;
 mod machine;
 mod measure;
@@ -72,6 +73,11 @@ fn perform(words: &[&str]) -> Result<()> {
             release::build()?;
             targets::print_all(checks, &names)
         }
+        ["healthy", ref words @ ..] => {
+            setup::base()?;
+            release::build()?;
+            healthy::print_all(words)
+        }
         ["soak", "jvm", ref options @ ..] => {
             setup::base()?;
             // Only what was fetched before; compiled again, because drivers change.
@@ -104,6 +110,7 @@ fn print_usage() -> Result<()> {
             confirming; `bench predict`: those of prediction
   targets   run the drivers over real libraries in targets/, with and without the recorder, and check them;
             names choose some, --no-check leaves the checks away
+  healthy   check tests of healthy public libraries, where everything found is true or a false alarm; words choose some
   soak      the long tests: 20 million random traces, a billion events, fuzzing by mutation; `soak jvm [RUNS]`:
             Java programs under the recorder, by random policies, 10 000 times (--replay-every N, --seed S,
             --jobs J, --only NAME)

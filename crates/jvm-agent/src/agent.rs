@@ -67,6 +67,10 @@ pub(crate) const SCENARIOS: [(&CStr, &[u8]); 10] = [
     java_half!("UntornSequential$Worker"),
 ];
 
+/// The runner of JUnit tests.
+pub(crate) const JUNIT: [(&CStr, &[u8]); 2] =
+    [java_half!("UntornJUnit"), java_half!("UntornJUnit$Result")];
+
 /// The classes of the probes, the runner of JUnit tests, and the server that makes many runs.
 const JAVA_HALF: [(&CStr, &[u8]); 16] = [
     java_half!("UntornProbe"),

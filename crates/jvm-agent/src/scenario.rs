@@ -5,7 +5,7 @@
 use jvmti_bindings::sys::jni::{JNIEnv, JavaVM, jclass, jobject, jthread};
 use jvmti_bindings::sys::jvmti::{self as sys, jvmtiEnv, jvmtiEventCallbacks};
 
-use crate::agent::{SCENARIOS, agent, guarded};
+use crate::agent::{JUNIT, SCENARIOS, agent, guarded};
 use crate::jni::Jni;
 use crate::jvmti::{Jvmti, JvmtiFault};
 
@@ -69,5 +69,8 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _thread: j
     // SAFETY: the JVM passes the environment of the current thread.
     let jni = unsafe { Jni::new(env) };
     // Without the classes the JVM says that there is no main class.
+    guarded(|| {
+        JUNIT.into_iter().try_for_each(|(name, bytes)| jni.define_boot_class(name, bytes).map(drop))
+    });
     guarded(|| define(jni));
 }

@@ -10,15 +10,15 @@ use untorn_frontend::{
     ExitKind, FrontEnd, FrontEndError, Output, PlainRun, Program, RecordedRun, RecordedTrace,
     RunOptions, RunResult, UncaughtException, Unseen, Watch,
 };
-use untorn_jvm_protocol::NO_TEST_EXIT;
 use untorn_jvm_protocol::config::Config;
+use untorn_jvm_protocol::{CLASSES_ONLY, NO_TEST_EXIT};
 use untorn_runtime_protocol::{DEADLOCK_EXIT, Progress, SCHEDULE};
 use untorn_schedule::{RunSpec, Schedule};
 use untorn_trace::formats::utr;
 use untorn_trace::{RecordingSummary, RunMeta};
 
 use crate::agent_config::{self, Common, ReplayFiles};
-use crate::launch::{Launch, LaunchError, Start};
+use crate::launch::{Launch, LaunchError, Start, find_agent};
 use crate::program::{is_junit, is_scenario};
 use crate::warm::{self, FreshRun, WarmRun, WarmRuns};
 use crate::{noise, which_jvm};
@@ -316,6 +316,10 @@ impl Worker {
         let (name, arguments) = self.common.command.split_first()?;
         let mut command = Command::new(name);
         self.common.surroundings.apply(&mut command);
+        if is_junit(&self.common.command) {
+            // The runner of tests is a class of the agent.
+            command.arg(format!("-agentpath:{}={CLASSES_ONLY}", find_agent().ok()?.display()));
+        }
         command.args(arguments).stdin(Stdio::null());
         command.stdout(created(stdout).ok()?).stderr(created(stderr).ok()?);
         let limits = Limits { time: self.time_limit, until: self.until };

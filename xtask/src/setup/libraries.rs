@@ -65,18 +65,23 @@ pub fn fetched() -> Result<Vec<String>> {
 fn driver(name: &str) -> Result<()> {
     let (home, source) = (Path::new(HOME).join(name), source(name));
     let text = std::fs::read_to_string(&source).with_context(|| source.display().to_string())?;
-    let coordinates = coordinates(&text);
-    let known = home.join("coordinates");
-    if std::fs::read_to_string(&known).ok().as_deref() != Some(&*coordinates) {
-        println!("dev: fetching the libraries of targets/{name}");
-        fetch(&home, &coordinates)?;
-        std::fs::write(known, &coordinates)?;
-    }
+    fetch_once(&home, &coordinates(&text))?;
     let classes = home.join("classes");
     std::fs::create_dir_all(&classes)?;
     let mut javac = command("javac", &["-nowarn", "-g:source,lines", "-cp"]);
     javac.arg(home.join("lib/*")).arg("-d").arg(classes).arg(source);
     run(javac)
+}
+
+/// The same as [`fetch`], unless just these were fetched before.
+pub fn fetch_once(folder: &Path, coordinates: &str) -> Result<()> {
+    let known = folder.join("coordinates");
+    if std::fs::read_to_string(&known).ok().as_deref() == Some(coordinates) {
+        return Ok(());
+    }
+    println!("dev: fetching the libraries of {}", folder.display());
+    fetch(folder, coordinates)?;
+    Ok(std::fs::write(known, coordinates)?)
 }
 
 /// What a driver declares to need, a line each.
@@ -121,12 +126,16 @@ fn pom(coordinates: &str) -> Result<String> {
                     <artifactId>target</artifactId><version>1</version><dependencies>"
         .to_owned();
     for line in coordinates.lines() {
-        let [group, artifact, version] = line.split(':').collect::<Vec<_>>()[..] else {
-            bail!("no coordinates: {line}");
+        let (group, artifact, version, classifier) = match line.split(':').collect::<Vec<_>>()[..] {
+            [group, artifact, version] => (group, artifact, version, String::new()),
+            [group, artifact, version, classifier] => {
+                (group, artifact, version, format!("<classifier>{classifier}</classifier>"))
+            }
+            _ => bail!("no coordinates: {line}"),
         };
         text += &format!(
             "<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>\
-             <version>{version}</version></dependency>"
+             <version>{version}</version>{classifier}</dependency>"
         );
     }
     Ok(text + "</dependencies></project>")

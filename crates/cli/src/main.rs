@@ -36,7 +36,7 @@ fn main() -> ExitCode {
             failure.exit.into()
         }
     };
-    // What was done is said and kept, but it is not what was asked for.
+    // Results so far were printed and saved; the exit code says that the run was interrupted.
     termination::requested().map_or(code, |signal| termination::exit_code(signal).into())
 }
 
@@ -97,7 +97,7 @@ fn usage(answer: &clap::Error) -> Result<Exit> {
         let name = if text.starts_with("error:") { "untorn: " } else { "" };
         console::complain(&format!("{name}{}", text.trim_end()));
         if let Some(right) = without_dashes(answer) {
-            console::complain(&format!("\n  the program stands behind two dashes: {right}"));
+            console::complain(&format!("\n  put `--` before the program: {right}"));
         }
         return Ok(Exit::BadInput);
     }

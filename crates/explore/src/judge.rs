@@ -113,7 +113,7 @@ impl Judged {
     /// others. That other code was meant to be atomic is only inferred: then the values must prove the harm. Of a lost
     /// update they do. Reading twice, or showing others a value and then another one, is what polling, flags and
     /// hand-made locks do on purpose: there something must be visible as well, or calls that look meant to be one step must
-    /// have said what they do not say otherwise. That two objects belong together is a guess, too: there the values must
+    /// have returned a result that they do not return without the interruption. That two objects belong together is a guess, too: there the values must
     /// prove it even of a declared block.
     pub fn is_violation(&self, key: &Key) -> bool {
         let by_values = matches!(self.values, Values::NotAtomic { .. });

@@ -105,8 +105,8 @@ impl Key {
         }
     }
 
-    /// Whether a finding leaves nothing to look for here. Who mends a block because of one variable mends it for that
-    /// variable and another one as well.
+    /// Whether a finding leaves nothing to look for here. Whoever fixes a block because of one variable fixes it
+    /// for that variable and another one as well.
     pub(crate) fn is_covered_by(&self, found: &Key) -> bool {
         let is_block = (self.origin, &self.block) == (found.origin, &found.block);
         let shares = || self.members.iter().any(|own| found.members.contains(own));

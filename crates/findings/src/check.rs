@@ -170,7 +170,9 @@ pub fn why_unreached(why: &explore::Unreached) -> String {
     use explore::Unreached;
     match why {
         Unreached::Infeasible => "no order of the events seen leads there".to_owned(),
-        Unreached::Undecided => "no plan was found, and none was ruled out".to_owned(),
+        Unreached::Undecided => {
+            "no feasible reordering was found, and none was excluded".to_owned()
+        }
         Unreached::NoPlaces => "its places have no names that a plan could use".to_owned(),
         Unreached::NotFollowed(why) => format!("its plans could not be followed: {why}"),
         Unreached::Harmless => "it happened and did no harm".to_owned(),

@@ -27,7 +27,7 @@ pub struct Report {
     /// The tool that wrote it, with its version.
     pub tool: String,
     pub traces: Vec<TraceReport>,
-    /// Violations that happened in directed runs, each in a separate run.
+    /// Violations and deadlocks, in the order of their discovery.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// Ways in which runs failed that no violation explains.

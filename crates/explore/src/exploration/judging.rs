@@ -335,7 +335,7 @@ impl Exploration<'_> {
             return false;
         }
         (found.number, found.evidence.alike) = (known.number, known.evidence.alike);
-        // Statement again only if it is now proved and was not; the report has the better one anyway.
+        // Reported again only if it is proved now and was not before; the report has the better one anyway.
         let news = if known.judged.is_proved() {
             Progress::Better(&found)
         } else {

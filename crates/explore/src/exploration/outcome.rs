@@ -16,7 +16,7 @@ use crate::significance::Significance;
 use crate::target::{Key, Unreached};
 use untorn_frontend::FrontEndError;
 
-/// What happens, for who watches.
+/// What happens, for observers.
 #[derive(Debug)]
 pub enum Progress<'a> {
     /// A run is about to begin, for this target.
@@ -166,7 +166,7 @@ pub struct Outcome {
     pub subject: Subject,
     /// Methods that were refuted while every one was said to be atomic.
     pub refuted: BTreeSet<String>,
-    /// Compositions whose calls were both made in one go of their method.
+    /// Compositions whose calls were both made in one activation of their method.
     pub compositions_made: BTreeSet<CompositionId>,
     /// Runs that showed something in a process that had made runs before, and did not show it in a fresh one.
     pub unrepeated: u32,

@@ -6,8 +6,8 @@ use super::{Exploration, ExploreError};
 use crate::run::Run;
 use crate::steer;
 
-/// So many runs in used processes may show what no fresh process repeats, or as many as were repeated. With more, every
-/// run gets a fresh process.
+/// After so many runs in used processes that no fresh process repeated, and at least as many as were repeated, every run
+/// gets a fresh process.
 const MAX_UNREPEATED: u32 = 6;
 
 impl Exploration<'_> {

@@ -14,7 +14,7 @@ use crate::commands::compose::{fault, why};
 use crate::console::Console;
 use crate::exit::{Failure, Result};
 
-/// What is worth less speaks against itself: a lock is held, the second call checks by itself.
+/// Below this score, what was found speaks against the composition: a lock is held, or the second call checks again.
 const LEAST_SCORE: i32 = 0;
 
 /// Reads the class files of the command. The compositions go into the options of the exploration and of the agent.

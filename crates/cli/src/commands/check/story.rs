@@ -43,7 +43,7 @@ impl Storyteller<'_> {
                     self.line.show(&match target {
                         None => format!("run {number}: watching the program"),
                         Some(key) => format!(
-                            "run {number}: chasing {} ({}); {} open",
+                            "run {number}: trying {} ({}); {} untried",
                             key.block,
                             key.field,
                             count(*open as u64, "candidate")

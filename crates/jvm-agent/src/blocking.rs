@@ -1,6 +1,7 @@
 //! Everything in Java that makes a controlled thread wait for others: monitors, waits, permits, time.
 
 use std::cell::Cell;
+use std::time::Duration;
 
 use jvmti_bindings::sys::jni::{jint, jobject};
 use untorn_runtime::buffers::special;
@@ -11,6 +12,9 @@ use crate::agent::Agent;
 use crate::host::{Global, JavaThread, Monitor};
 use crate::jni::Jni;
 use crate::sites::CodeSite;
+
+/// How often a thread looks whether one that is not controlled has ended.
+const POLL: Duration = Duration::from_millis(1);
 
 thread_local! {
     /// The agent itself enters monitors; contention is then not caused by the program.
@@ -114,6 +118,14 @@ impl Agent {
             drop(holder);
             self.host().await_termination(jni, object);
             Resumption::Turn(Wake::Notified)
+        } else if deadline.is_none()
+            && !holder.knows(|thread| thread.object == lock)
+            && !self.host().jvmti.is_terminated(object)
+        {
+            // Nobody notifies when a thread ends that is not controlled. It is one of the JDK's own.
+            drop(holder);
+            self.await_uncontrolled(jni, object);
+            Resumption::Turn(Wake::Notified)
         } else {
             holder.block(Blocker::Wait { lock: LockKey(lock.into()), deadline })
         };
@@ -122,6 +134,15 @@ impl Agent {
         self.host().locks.hold(lock, me, depth);
         self.control().record(jni, me, Record { index, ..record(special::RESUME, lock) });
         self.ending(jni, wake)
+    }
+
+    /// Waits until a thread has ended that is not controlled, while others run.
+    fn await_uncontrolled(&self, jni: Jni, thread: jobject) {
+        self.control().leave_contended(jni);
+        while self.control().is_on() && !self.host().jvmti.is_terminated(thread) {
+            std::thread::sleep(POLL);
+        }
+        self.control().come_back(jni);
     }
 
     /// How deep the current thread holds a monitor; `None` if it does not.

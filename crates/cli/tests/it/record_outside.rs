@@ -114,6 +114,21 @@ class Asked {
         System.out.println(lines + " lines");
     }
 }
+
+class Finalizing {
+    static int steps;
+
+    public static void main(String[] args) throws Exception {
+        Thread beside = new Thread(() -> {
+            for (int i = 0; i < 50; i++) steps++;
+        });
+        beside.start();
+        System.runFinalization();
+        beside.join();
+        System.runFinalization();
+        System.out.println(steps);
+    }
+}
 "#;
 
 fn classes() -> PathBuf {
@@ -156,6 +171,15 @@ fn threads_that_talk_do_so_in_the_same_order_by_the_same_seed() {
         record(&second, &[&options[..], &PATIENCE].concat(), &command).with_code(0);
         let same = std::fs::read(&first).ok() == std::fs::read(&second).ok();
         assert!(same, "{policy}: {}", java::difference(&first, &second));
+    }
+}
+
+/// `System.runFinalization` waits for a thread of the JDK, which nobody controls, and whose end nobody tells.
+#[test]
+fn who_waits_for_a_thread_of_the_jdk_is_not_stuck() {
+    for policy in ["run-to-block", "random"] {
+        let options = ["--policy", policy, "--seed", "2"];
+        recorded(&format!("finalizing-{policy}"), &options, &command("Finalizing", &[]), "50\n");
     }
 }
 

@@ -51,6 +51,11 @@ impl<H: Host> Holder<'_, H> {
         self.core.slots.iter().any(|slot| slot.ended && is_it(&slot.thread))
     }
 
+    /// Whether a thread of the host is controlled, or was.
+    pub fn knows(&self, is_it: impl Fn(&H::Thread) -> bool) -> bool {
+        self.core.slots.iter().any(|slot| is_it(&slot.thread))
+    }
+
     /// Blocks the thread and lets others run until it can continue.
     pub fn block(mut self, on: Blocker) -> Resumption {
         self.control.account(self.env, &mut self.core, self.me);

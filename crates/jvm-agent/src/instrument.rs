@@ -300,6 +300,8 @@ impl<'a> MethodPass<'_, '_, 'a> {
     fn instructions(&mut self, instrs: &[Instr<'a>]) -> Result<(), RewriteError> {
         // An object must not be used before its constructor has called another one.
         let initialised = self.method.initialised_from(self.class.class).unwrap_or(0);
+        // Where the last branch stands.
+        let mut decision = None;
         for instr in instrs {
             let unit = self.tracked_call_begins(instr)?;
             match instr.opcode {
@@ -310,7 +312,16 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 op::GETFIELD | op::PUTFIELD if instr.pc >= initialised => self.field(instr)?,
                 op::GETSTATIC | op::PUTSTATIC => self.global(instr)?,
                 opcode if access::is_element(opcode) => self.element(instr)?,
-                opcode if access::is_decision(opcode) => self.branch(instr)?,
+                opcode if access::is_decision(opcode) => {
+                    decision = Some(instr.pc);
+                    self.branch(instr)?;
+                }
+                // A loop without a branch of its own: its thread would never let others run.
+                op::GOTO | op::GOTO_W
+                    if instr.target().is_some_and(|to| to <= instr.pc && decision < Some(to)) =>
+                {
+                    self.branch(instr)?;
+                }
                 _ => {}
             }
             // After every other probe of the call.

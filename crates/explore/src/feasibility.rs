@@ -87,8 +87,7 @@ impl<'f, 'h> Feasibility<'f, 'h> {
         }
         let (part, pending) = PairCandidate::early(goal)?;
         let Decision::Feasible(outline) = self.precise.judge(&part) else { return None };
-        let reordering = outline.reordering(self.history);
-        let follows = PairCandidate::is_pending(self.history, &reordering, pending);
+        let follows = PairCandidate::is_pending(self.history, &outline, pending);
         follows.then_some((part, PredictedReordering::Precise(outline), pending))
     }
 }

@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 
-use untorn_predict::closure::Outline;
-use untorn_predict::{At, Goal, Origin, Pattern, SuffixReordering};
+use untorn_predict::{At, Goal, Origin, Outline, Pattern, SuffixReordering};
 
 use crate::exploration::Shard;
 use crate::feasibility::Feasibility;

@@ -25,52 +25,16 @@ mod tail;
 use smallvec::SmallVec;
 use untorn_trace::ThreadId;
 
-use crate::answer::{Answer, Engine, Reordering, Strength, Why};
+use crate::answer::{Answer, Engine, Strength, Why};
 use crate::goal::Goal;
 use crate::history::{At, History};
 use crate::index::{Cut, Index};
+use crate::outline::Outline;
 
 use tail::Tail;
 
 /// Ways to start that are tried for one goal.
 const MAX_STARTS: usize = 12;
-
-/// A reordering, not written down yet: so many events of each thread in the order of the history, and what follows.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Outline {
-    /// How many events of each thread come first.
-    base: Cut,
-    tail: Vec<At>,
-}
-
-impl Outline {
-    pub(crate) fn new(base: Cut, tail: Vec<At>) -> Self {
-        Self { base, tail }
-    }
-
-    /// The reordering, event by event.
-    pub fn reordering(&self, history: &History) -> Reordering {
-        let total: u32 = self.base.iter().sum();
-        let mut steps = Vec::with_capacity(total as usize + self.tail.len());
-        let next = |thread: usize| {
-            let all = history.of_thread(ThreadId(thread as u32));
-            all.get(self.base[thread] as usize).copied()
-        };
-        // Up to here nothing is left out.
-        let whole =
-            (0..self.base.len()).filter_map(next).min().map_or(history.len() as u32, |a| a.0);
-        steps.extend((0..whole).map(At));
-        let mut at = At(whole);
-        while steps.len() < total as usize {
-            if history.nth(at) < self.base[history.event(at).thread.index()] {
-                steps.push(at);
-            }
-            at.0 += 1;
-        }
-        steps.extend_from_slice(&self.tail);
-        Reordering { steps }
-    }
-}
 
 /// The answer of the closure alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -123,7 +87,7 @@ impl<'a> Closure<'a> {
             return None;
         }
         let tail = Tail::new(index, goal, base).run()?;
-        Some(Outline { base: base.clone(), tail })
+        Some(Outline::new(base.clone(), tail))
     }
 
     /// Whether the events of the goal that are in the set are its first ones and come in its order,

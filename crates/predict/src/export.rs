@@ -98,7 +98,7 @@ impl<'a> Exported<'a> {
             order.push(task.nodes.list[node as usize]);
         }
         let tail = crate::nodes::spell_out(&self.index, &self.zone.base, &order);
-        let mut steps = crate::closure::Outline::new(self.zone.base.clone(), tail)
+        let mut steps = crate::outline::Outline::new(self.zone.base.clone(), tail)
             .reordering(self.index.history)
             .steps;
         let last = self.goal.events.last()?;

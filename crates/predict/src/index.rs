@@ -100,7 +100,10 @@ impl<'a> Index<'a> {
             Strength::Lock | Strength::Filtered => None,
             Strength::Under => Some(ReadConstraint::Source(source)),
             Strength::Precise => match (event.value(), self.value_of(var, source)) {
-                (Some(value), Some(_)) => Some(ReadConstraint::Value(value)),
+                (Some(value), Some(written)) if value == written => {
+                    Some(ReadConstraint::Value(value))
+                }
+                // Something wrote that was not recorded, or its value was not: no other write is as good.
                 _ => Some(ReadConstraint::Source(source)),
             },
         }

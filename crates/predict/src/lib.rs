@@ -28,8 +28,9 @@
 //!   value. Exempt is a read of the goal that is the last event of its thread in the reordering, unless
 //!   it is the first half of an update: nothing depends on what it returns. Such a run is feasible,
 //!   because each thread sees what it saw.
-//!   An unknown value is equal to itself only: a read with unknown value or whose write's value is unknown
-//!   must read from the same write as in the history.
+//!   An unknown value is equal to itself only: a read with unknown value, whose write's value is unknown, or that
+//!   did not return what its write wrote (something that was not recorded wrote, too) must read from the same write
+//!   as in the history.
 //! * **same source** ([`Strength::Under`]): as above, but each such read reads from the same write as in the
 //!   history (or, as there, from none).
 
@@ -45,6 +46,7 @@ mod history;
 mod index;
 pub mod lock_valid;
 mod nodes;
+mod outline;
 pub mod pattern;
 pub mod planner;
 pub mod precise;
@@ -61,4 +63,5 @@ pub use deadline::Deadline;
 pub use facts::Facts;
 pub use goal::{Goal, Pattern};
 pub use history::{At, Block, BlockId, History, HistoryError, Origin};
+pub use outline::Outline;
 pub use world::SuffixReordering;

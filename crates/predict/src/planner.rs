@@ -21,11 +21,11 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashMap;
 
 use crate::answer::{Answer, Engine, Strength, Why};
-use crate::closure::Outline;
 use crate::goal::Goal;
 use crate::history::{At, History};
 use crate::index::Index;
 use crate::nodes::{Node, spell_out};
+use crate::outline::Outline;
 use crate::strips::Task;
 use crate::validate::is_reordering_in;
 use crate::zone::Zone;

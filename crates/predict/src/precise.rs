@@ -4,9 +4,10 @@
 //! decided how much, and what was left open.
 
 use crate::answer::{Answer, Engine, Strength, Why};
-use crate::closure::{Closure, Outline, Verdict};
+use crate::closure::{Closure, Verdict};
 use crate::goal::Goal;
 use crate::history::History;
+use crate::outline::Outline;
 use crate::sat::{self, Budget, SatAnswer};
 use crate::validate::is_reordering_in;
 

@@ -25,11 +25,11 @@ mod formula;
 mod refute;
 
 use crate::answer::{Answer, Engine, Strength, Why};
-use crate::closure::Outline;
 use crate::deadline::Deadline;
 use crate::goal::Goal;
 use crate::history::History;
 use crate::index::Index;
+use crate::outline::Outline;
 use crate::validate::is_reordering_in;
 use crate::zone::Zone;
 

@@ -9,7 +9,8 @@ use untorn_trace::{LockId, Op, ThreadId};
 
 use crate::answer::Reordering;
 use crate::facts::Facts;
-use crate::history::At;
+use crate::history::{At, History};
+use crate::outline::Outline;
 
 /// The threads that hold a lock.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -246,6 +247,11 @@ pub struct SuffixReordering {
 }
 
 impl SuffixReordering {
+    /// The same, for those who ask about outlines.
+    pub fn outline(&self, history: &History) -> Outline {
+        Outline::after(history, self.cut, self.then.clone())
+    }
+
     /// The reordering in full.
     pub fn reordering(&self) -> Reordering {
         Reordering { steps: (0..self.cut.0).map(At).chain(self.then.iter().copied()).collect() }

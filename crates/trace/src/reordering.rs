@@ -6,19 +6,22 @@
 //! are no orders, no closures, no critical sections.
 
 mod facts;
+mod outline;
 
 use std::collections::BTreeMap;
 
 use crate::{Event, EventIdx, LockId, Op, ThreadId, Value, VarId};
 
 pub use facts::ReorderingFacts;
+pub use outline::{Outline, OutlineChecker};
 
 /// How much is asked of the reads of a reordering.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ReorderingRule {
     /// Nothing: threads, locks and notifications only.
     Lock,
-    /// Each read returns the value that it returned.
+    /// Each read returns the value that it returned. One that did not return what its write wrote, or of which that is
+    /// not known, reads from that write.
     SameValue,
     /// Each read reads from the write that it read from.
     SameSource,
@@ -128,7 +131,7 @@ impl<'a> Question<'a> {
     }
 
     fn has_happened(&self, state: &State, index: usize) -> bool {
-        self.facts.nth[index] < state.done[self.facts.events[index].thread.index()]
+        (self.facts.nth[index] as usize) < state.done[self.facts.events[index].thread.index()]
     }
 
     /// Whether every event of the goal has happened.
@@ -147,7 +150,7 @@ impl<'a> Question<'a> {
             return Err(ReorderingFault::NoSuchEvent(at));
         };
         let thread = event.thread;
-        if facts.nth[index] != state.done[thread.index()] {
+        if facts.nth[index] as usize != state.done[thread.index()] {
             return Err(ReorderingFault::OutOfOrder(at));
         }
         if let Some(&read) = state.stopped.get(&thread) {
@@ -170,7 +173,7 @@ impl<'a> Question<'a> {
     pub fn next_events(&self, state: &State) -> Vec<EventIdx> {
         let next = self.facts.threads.iter().zip(&state.done);
         let next = next.filter_map(|(events, &done)| events.get(done));
-        next.map(|&index| EventIdx(index as u64)).collect()
+        next.map(|&index| EventIdx(u64::from(index))).collect()
     }
 
     fn check_goal(&self, state: &State, index: usize) -> Result<(), ReorderingFault> {
@@ -201,7 +204,7 @@ impl<'a> Question<'a> {
         match facts.events[index].op {
             Op::Acquire { lock, hold } => free(lock, hold == crate::Hold::Exclusive),
             Op::Resume { lock } => {
-                if let Some((_, notify)) = facts.causes[index]
+                if let Some(&(_, notify)) = facts.causes.get(&index)
                     && (!self.has_happened(state, notify) || state.missed.contains(&index))
                 {
                     return Err(ReorderingFault::NotNotified(at));
@@ -221,7 +224,7 @@ impl<'a> Question<'a> {
     /// A read that may not return what it would return. One that may, and does, stops its thread:
     /// see [`Question::apply`].
     fn check_read(&self, state: &State, index: usize) -> Result<(), ReorderingFault> {
-        let may_differ = self.goal.contains(&index) && self.facts.second_half[index].is_none();
+        let may_differ = self.goal.contains(&index) && self.facts.second_half.get(index).is_none();
         if self.reads_same(state, index) || may_differ {
             Ok(())
         } else {
@@ -231,17 +234,15 @@ impl<'a> Question<'a> {
 
     fn reads_same(&self, state: &State, index: usize) -> bool {
         let Op::Read { var, .. } = self.facts.events[index].op else { return true };
-        let (source, now) = (self.facts.sources[index], state.memory[var.index()]);
+        let (source, now) = (self.facts.sources.get(index), state.memory[var.index()]);
         match self.rule {
             ReorderingRule::Lock => true,
             ReorderingRule::SameSource => source == now,
             ReorderingRule::SameValue => {
                 let value = self.facts.events[index].value();
-                if value.is_none() || self.facts.value_of(var, source).is_none() {
-                    source == now
-                } else {
-                    self.facts.value_of(var, now) == value
-                }
+                source == now
+                    || (self.facts.is_about_value(index, var)
+                        && self.facts.value_of(var, now) == value)
             }
         }
     }
@@ -257,14 +258,14 @@ impl<'a> Question<'a> {
         }
         if matches!(facts.events[index].op, Op::Notify { .. }) {
             for &resume in facts.caused.get(&index).into_iter().flatten() {
-                let wait = facts.causes[resume].map(|(wait, _)| wait);
+                let wait = facts.causes.get(&resume).map(|&(wait, _)| wait);
                 if wait.is_some_and(|wait| !self.has_happened(state, wait)) {
                     state.missed.push(resume);
                 }
             }
             state.missed.sort_unstable();
         }
-        state.pending = facts.second_half[index];
+        state.pending = facts.second_half.get(index);
         state.done[thread.index()] += 1;
     }
 
@@ -274,7 +275,7 @@ impl<'a> Question<'a> {
         match self.rule {
             ReorderingRule::Lock => None,
             ReorderingRule::SameValue if self.facts.by_value[var.index()] => {
-                Some(self.facts.first_alike[write])
+                Some(self.facts.first_alike[write] as usize)
             }
             _ => Some(write),
         }

@@ -37,10 +37,10 @@ use untorn_trace::{ObjectId, Op, Tables, VarId, VarRole};
 
 use super::blocks::Blocks;
 use super::{Limits, ProgramPoint, Sources, is_shared};
-use crate::answer::Reordering;
 use crate::facts::Facts;
 use crate::goal::Goal;
 use crate::history::{At, BlockId, History, Origin, ReadFrom};
+use crate::outline::Outline;
 
 /// Which variables are parts of one object. The default knows no variables: then no pairs are looked for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -125,16 +125,10 @@ impl PairCandidate {
     /// Whether an event that is not in a reordering will follow: its thread has not come there, and goes on as
     /// it did, because it has read what it read. `reordering` is one of strength precise or under, where
     /// only the last read of a thread may differ.
-    pub fn is_pending(history: &History, reordering: &Reordering, event: At) -> bool {
+    pub fn is_pending(history: &History, outline: &Outline, event: At) -> bool {
         let thread = history.event(event).thread;
-        let own = reordering.steps.iter().rposition(|&at| history.event(at).thread == thread);
-        let Some(place) = own else { return true };
-        let last = reordering.steps[place];
+        let Some((last, source)) = outline.last_with_source(history, thread) else { return true };
         let Op::Read { var, .. } = history.event(last).op else { return last < event };
-        let wrote =
-            |&&at: &&At| matches!(history.event(at).op, Op::Write { var: of, .. } if of == var);
-        let source = reordering.steps[..place].iter().rev().find(wrote);
-        let source = source.map_or(ReadFrom::Initial, |&write| ReadFrom::Write(write));
         let value = match source {
             ReadFrom::Initial => history.initial(var),
             ReadFrom::Write(write) => history.event(write).value(),

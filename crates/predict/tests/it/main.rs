@@ -6,5 +6,6 @@ mod common;
 mod engines;
 mod examples;
 mod lock_valid;
+mod outlines;
 mod tools;
 mod windows;

@@ -4,6 +4,7 @@ mod common;
 mod facts;
 mod json_lines;
 mod open;
+mod outlines;
 mod rapid;
 mod rapid_bin;
 mod utr;

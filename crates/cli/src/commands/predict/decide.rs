@@ -6,17 +6,16 @@ use std::time::Duration;
 
 use untorn_predict::avfilter::AvFilter;
 use untorn_predict::candidates::PairCandidate;
-use untorn_predict::closure::Outline;
 use untorn_predict::lock_valid::{LockValid, Verdict};
 use untorn_predict::planner::{Planner, PlannerBudget};
 use untorn_predict::precise::{Decision, Precise};
 use untorn_predict::sat::Budget;
 use untorn_predict::simulation::{Knowledge, Simulation};
 use untorn_predict::{
-    Answer, At, Engine, Facts, Goal, History, Reordering, Strength, SuffixReordering, Why,
+    Answer, At, Engine, Facts, Goal, History, Outline, Strength, SuffixReordering, Why,
 };
 use untorn_report::phrasing::number;
-use untorn_trace::reordering::check_reordering;
+use untorn_trace::reordering::{self, OutlineChecker, ReorderingFacts};
 use untorn_trace::{EventIdx, Tables, VarId};
 
 use super::args::EngineName;
@@ -52,15 +51,13 @@ pub enum Decided {
 pub enum Draft {
     Suffix(SuffixReordering),
     Outline(Outline),
-    Reordering(Reordering),
 }
 
 impl Draft {
-    fn reordering(&self, history: &History) -> Reordering {
+    fn outline(&self, history: &History) -> Outline {
         match self {
-            Self::Suffix(suffix) => suffix.reordering(),
-            Self::Outline(outline) => outline.reordering(history),
-            Self::Reordering(reordering) => reordering.clone(),
+            Self::Suffix(suffix) => suffix.outline(history),
+            Self::Outline(outline) => outline.clone(),
         }
     }
 }
@@ -118,7 +115,9 @@ impl<'a, 'h> Decider<'a, 'h> {
             },
             EngineOf::Planner(engine) => {
                 return match engine.decide(goal) {
-                    Answer::Feasible(reordering) => Ok(Draft::Reordering(reordering)),
+                    Answer::Feasible(reordering) => {
+                        Ok(Draft::Outline(Outline::of(self.history, reordering)))
+                    }
                     Answer::Infeasible => Err(None),
                     Answer::Undecided(why) => Err(Some(why)),
                 };
@@ -167,9 +166,9 @@ impl<'a, 'h> Decider<'a, 'h> {
     fn early(&mut self, goal: &Goal) -> Option<Decided> {
         let (goal, pending) = PairCandidate::early(goal)?;
         let draft = self.goal(&goal).ok()?;
-        let (reordering, sure) = (draft.reordering(self.history), self.sure);
-        PairCandidate::is_pending(self.history, &reordering, pending).then(|| {
-            let (pending, draft) = (Some(pending), Draft::Reordering(reordering));
+        let (outline, sure) = (draft.outline(self.history), self.sure);
+        PairCandidate::is_pending(self.history, &outline, pending).then(|| {
+            let (pending, draft) = (Some(pending), Draft::Outline(outline));
             Decided::Feasible { goal, pending, draft, sure }
         })
     }
@@ -245,28 +244,32 @@ pub struct Chosen<'a> {
     pub sure: Certainty,
 }
 
-/// Writes the reorderings down and shows each to the validator, which shares nothing with the engines.
-pub fn checked_reorderings(
+/// The reorderings, each shown to the validator, which shares nothing with the engines. Most of a reordering is the run
+/// itself, which is checked once for all.
+pub fn checked_outlines(
     setting: &Setting<'_, '_>,
     chosen: &[Chosen<'_>],
     tables: &Tables,
-) -> Result<Vec<Reordering>> {
+) -> Result<Vec<Outline>> {
+    if chosen.is_empty() {
+        return Ok(Vec::new());
+    }
     let history = setting.facts.history;
     let initial = |var: VarId| tables.var_facts(var).initial();
-    let mut reorderings = Vec::with_capacity(chosen.len());
+    let facts = ReorderingFacts::new(history.events(), &initial);
+    let mut checker = OutlineChecker::new(&facts);
+    let mut outlines = Vec::with_capacity(chosen.len());
     for Chosen { goal, draft, sure, .. } in chosen {
-        let reordering = draft.reordering(history);
-        let steps: Vec<EventIdx> = reordering.steps.iter().map(|&at| at.into()).collect();
+        let outline = draft.outline(history);
+        let tail: Vec<EventIdx> = outline.tail().iter().map(|&at| at.into()).collect();
         let wanted: Vec<EventIdx> = goal.events.iter().map(|&at| at.into()).collect();
-        // What happened after the last event of the reordering does not matter.
-        let end = reordering.steps.iter().map(|at| at.index() + 1).max().unwrap_or(0);
-        let events = &history.events()[..end];
-        check_reordering(events, &initial, &wanted, &steps, sure.rule()).map_err(|fault| {
+        let shown = reordering::Outline { base: outline.base(), tail: &tail };
+        checker.check(&wanted, shown, sure.rule()).map_err(|fault| {
             let what = format!("a reordering for events {wanted:?} is none: {fault:?}");
             Failure::run(what)
                 .way_out("this is a bug in Untorn: please report it together with the trace")
         })?;
-        reorderings.push(reordering);
+        outlines.push(outline);
     }
-    Ok(reorderings)
+    Ok(outlines)
 }

@@ -150,13 +150,13 @@ fn predictions(
     // What may be a false alarm comes last; otherwise the order of the candidates stays.
     chosen.sort_by_key(|chosen| !chosen.subject.is_sure(chosen.sure));
     chosen.truncate(setting.config.limit);
-    let reorderings = decide::checked_reorderings(setting, &chosen, tables)?;
-    let list = chosen.into_iter().zip(reorderings).map(|(chosen, reordering)| Prediction {
+    let outlines = decide::checked_outlines(setting, &chosen, tables)?;
+    let list = chosen.into_iter().zip(outlines).map(|(chosen, outline)| Prediction {
         subject: chosen.subject.clone(),
         goal: chosen.goal.clone(),
         pending: chosen.pending,
         sure: chosen.sure,
-        reordering,
+        outline,
     });
     Ok(Predictions { tally, list: list.collect() })
 }

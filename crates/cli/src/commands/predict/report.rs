@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use untorn_predict::candidates::{Candidates, SkippedCandidates};
-use untorn_predict::{At, Goal, History, Origin, Reordering};
+use untorn_predict::{At, Goal, History, Origin, Outline};
 use untorn_report::operation::{Action, place};
 use untorn_trace::tables::show_value;
 use untorn_trace::{Op, Tables, ValueKind};
@@ -90,7 +90,7 @@ pub struct Prediction {
     /// What follows by itself.
     pub pending: Option<At>,
     pub sure: Certainty,
-    pub reordering: Reordering,
+    pub outline: Outline,
 }
 
 pub struct Predictions {
@@ -111,13 +111,7 @@ impl Prediction {
         self.goal.events.iter().copied().chain(self.pending).collect()
     }
 
-    /// How much of the reordering is the history as it was.
-    pub fn kept(&self) -> usize {
-        self.reordering.steps.iter().zip(0..).take_while(|(at, place)| at.0 == *place).count()
-    }
-
     fn json(&self, history: &History, tables: &Tables) -> Value {
-        let kept = self.kept();
         let event = |at: At| {
             let event = history.event(at);
             let kind = match event.op {
@@ -138,7 +132,8 @@ impl Prediction {
         });
         let vars = self.subject.vars(history, &self.goal);
         let vars: Vec<String> = vars.into_iter().map(|var| tables.var_name(var)).collect();
-        let then: Vec<u32> = self.reordering.steps[kept..].iter().map(|at| at.0).collect();
+        let kept = self.outline.kept(history);
+        let then: Vec<u32> = self.outline.changed(history).iter().map(|at| at.0).collect();
         json!({
             "block": self.subject.block().map(|_| self.name(history, tables)),
             "origin": origin,

@@ -160,7 +160,7 @@ fn one(
         paint(&badges, FAINT, look)
     );
     text.push_str(&rows(prediction, history, tables, look));
-    let (steps, kept) = (prediction.reordering.steps.len(), prediction.kept());
+    let (steps, kept) = (prediction.outline.len(), prediction.outline.kept(history) as usize);
     let instances = count(prediction.subject.instances(), "instance");
     let mut last = format!("{instances} in this run");
     if look.verbose {

@@ -5,10 +5,13 @@
 
 mod blocks;
 mod build;
+mod whole;
 
 use untorn_trace::{Access, Event, EventIdx, LabelId, LockId, Op, ThreadId, Value, VarId};
 
 pub use build::HistoryError;
+pub use whole::Lifted;
+pub(crate) use whole::{Turns, Whole};
 
 /// The position of an event in its history. Histories are held in memory, so 32 bits are plenty.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -110,6 +113,8 @@ pub struct History {
     /// By thread: the fork that started it and the first join that waited for it.
     forked: Vec<Option<At>>,
     joined: Vec<Vec<At>>,
+    /// If this is not all of a run.
+    whole: Option<Whole>,
     /// Segments of a thread that look like one step (compositions), by their beginnings.
     compositions: Vec<[At; 2]>,
 }

@@ -19,7 +19,7 @@
 mod machine;
 mod shapes;
 
-use untorn_trace::{Op, VarId};
+use untorn_trace::VarId;
 
 use crate::answer::{Answer, Engine, Why};
 use crate::facts::Facts;
@@ -45,9 +45,7 @@ pub struct Knowledge {
 impl Knowledge {
     /// According to the events: there are branches if one was recorded.
     pub fn of(history: &History) -> Self {
-        let taken =
-            |event: &untorn_trace::Event| matches!(event.op, Op::Branch { count } if count > 0);
-        Self { branches: history.events().iter().any(taken), ..Self::default() }
+        Self { branches: history.has_branches(), ..Self::default() }
     }
 
     fn steers(&self, var: VarId) -> bool {

@@ -196,9 +196,11 @@ impl<'a, 'h> Combiner<'a, 'h> {
         let others = remote.events.iter().filter(|(thread, _)| *thread != own);
         let gaps = others.map(|(_, events)| {
             let place = events.partition_point(|&at| at < pair.third);
-            let after = events.get(place).map_or(u32::MAX, |&at| at.0 - pair.third.0);
+            let after = events
+                .get(place)
+                .map_or(u32::MAX, |&at| self.facts.history.distance(pair.third, at));
             let before = place.checked_sub(1).map(|before| events[before]);
-            after.min(before.map_or(u32::MAX, |at| pair.first.0.saturating_sub(at.0)))
+            after.min(before.map_or(u32::MAX, |at| self.facts.history.distance(at, pair.first)))
         });
         gaps.min().unwrap_or(u32::MAX)
     }
@@ -232,7 +234,11 @@ impl<'a, 'h> Combiner<'a, 'h> {
         let free = &events[from..to];
         let place = free.partition_point(|&at| at < pair.third);
         let distance = |at: At| {
-            if at < pair.first { pair.first.0 - at.0 } else { at.0.saturating_sub(pair.third.0) }
+            if at < pair.first {
+                history.distance(at, pair.first)
+            } else {
+                history.distance(pair.third, at)
+            }
         };
         let with = |at: &At| (distance(*at), *at);
         // The last but one may be reachable where the last before is not.

@@ -6,7 +6,8 @@ use rustc_hash::FxHashMap;
 use untorn_trace::{Event, Hold, LockId, Op, Tables, ThreadId, VarFacts, VarId};
 
 use super::blocks::OpenBlocks;
-use super::{At, History, NO_SECTION, Section};
+use super::{At, History, NO_SECTION, Section, Whole};
+use crate::projection::Projected;
 
 /// Why a trace cannot be made ready.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -43,6 +44,15 @@ impl History {
     /// A read reads from the last write before it, whatever the values are. A notification wakes
     /// the thread that has waited longest.
     pub fn new(events: Vec<Event>, tables: &Tables) -> Result<Self, HistoryError> {
+        Self::of(events, None, tables)
+    }
+
+    /// The same of a projection.
+    pub fn of_projection(projected: Projected, tables: &Tables) -> Result<Self, HistoryError> {
+        Self::of(projected.events, Some(projected.whole), tables)
+    }
+
+    fn of(events: Vec<Event>, whole: Option<Whole>, tables: &Tables) -> Result<Self, HistoryError> {
         if u32::try_from(events.len()).is_err() {
             return Err(HistoryError::TooLong(events.len()));
         }
@@ -57,6 +67,7 @@ impl History {
             builder.event(At(index as u32), event);
         }
         builder.history.events = events;
+        builder.history.whole = whole;
         Ok(builder.history)
     }
 }

@@ -41,6 +41,8 @@ pub(super) struct Machine<'f, 'h> {
     world: World<'f, 'h>,
     cut: At,
     states: Vec<State>,
+    /// By thread: where it became tainted, in the run.
+    tainted: Vec<u32>,
     memory: FxHashMap<VarId, LastWrite>,
     /// By thread: events of the schedule that wait, in order.
     queues: Vec<VecDeque<At>>,
@@ -59,6 +61,7 @@ impl<'f, 'h> Machine<'f, 'h> {
             world: World::new(facts, At(0)),
             cut: At(0),
             states: vec![State::Same; threads],
+            tainted: vec![0; threads],
             memory: FxHashMap::default(),
             queues: vec![VecDeque::new(); threads],
             waiting: Vec::new(),
@@ -93,11 +96,13 @@ impl<'f, 'h> Machine<'f, 'h> {
     fn clear_the_way(&mut self, triple: Triple) -> bool {
         for _ in 0..BEYOND {
             let Some(at) = self.in_the_way(triple) else { return false };
-            if self.offer(at, triple) {
-                return true;
-            }
+            let has_come = self.offer(at, triple);
+            // A thread that stops right before k has come there, and no farther.
             if self.is_lost {
                 return false;
+            }
+            if has_come {
+                return true;
             }
         }
         false
@@ -121,6 +126,14 @@ impl<'f, 'h> Machine<'f, 'h> {
             }
         }
         None
+    }
+
+    /// A thread has read something else.
+    fn taint(&mut self, at: At, thread: ThreadId) {
+        if self.states[thread.index()] == State::Same {
+            self.states[thread.index()] = State::Tainted;
+            self.tainted[thread.index()] = self.facts.history.position(at);
+        }
     }
 
     fn restart(&mut self, cut: At) {
@@ -241,6 +254,8 @@ impl<'f, 'h> Machine<'f, 'h> {
             Op::Read { var, .. } | Op::Write { var, .. } if self.knowledge.is_element(var) => true,
             _ => !self.knowledge.branches,
         };
+        let heeds = self.facts.history.heeds(at);
+        let unsure = unsure || self.tainted[event.thread.index()] < heeds;
         if state == State::Tainted && unsure {
             self.stop(event.thread, triple);
             return;
@@ -254,7 +269,7 @@ impl<'f, 'h> Machine<'f, 'h> {
                 if self.knowledge.steers(var) {
                     self.stop(event.thread, triple);
                 } else {
-                    self.states[event.thread.index()] = State::Tainted;
+                    self.taint(at, event.thread);
                 }
             }
             _ => {}

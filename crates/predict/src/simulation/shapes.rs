@@ -66,6 +66,8 @@ pub(super) fn of(facts: &Facts<'_>, triple: Triple) -> Vec<Shape> {
     let mut shapes =
         if triple.j > triple.k { later(facts, triple) } else { earlier(facts, triple) };
     shapes.retain(|shape| end.0 - shape.cut.0 <= FAR);
+    // What stays as it was must not contain the second event if the first one came later.
+    shapes.retain(|shape| triple.from >= shape.cut || triple.i < triple.from);
     shapes
 }
 

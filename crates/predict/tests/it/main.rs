@@ -7,5 +7,6 @@ mod engines;
 mod examples;
 mod lock_valid;
 mod outlines;
+mod projection;
 mod tools;
 mod windows;

@@ -3,38 +3,35 @@
 pub mod args;
 pub mod config;
 mod decide;
+mod load;
 mod plans;
 mod report;
 mod show;
 mod subject;
 
-use std::ops::ControlFlow;
 use std::time::Instant;
 
 use untorn_predict::candidates::{self, Candidates, Limits, Objects};
 use untorn_predict::simulation::Knowledge;
 use untorn_predict::{BlockId, Facts, History, Origin};
 use untorn_serializability::block_filter::BlockFilter;
-use untorn_trace::{Event, Tables, ValueKind, VarId};
+use untorn_trace::{Tables, VarId};
 
-use crate::console::{Console, Volume};
-use crate::exit::{Exit, Failure, Result};
+use crate::console::Console;
+use crate::exit::{Exit, Result};
 use crate::files::write_text;
-use crate::reading::{ReadOptions, Reading, read};
 
 use config::{Patterns, Predict};
 use decide::{Chosen, Decided, Setting};
+use load::Loaded;
 use report::{Prediction, Predictions, Tally};
 use subject::Subject;
 
 pub fn run(config: &Predict) -> Result<Exit> {
     let start = Instant::now();
     let mut console = Console::new(config.color, config.volume);
-    let (reading, events) = load(config)?;
+    let Loaded { reading, history, blocks } = load::load(config)?;
     let tables = reading.tables();
-    let blocks = events.iter().filter(|event| is_block(event, config)).count() as u64;
-    let history = History::new(events, tables)
-        .map_err(|error| Failure::input(format!("{error}, {}", config.input.name())))?;
     let facts = Facts::new(&history);
     let (found, subjects, all) = subjects(&facts, config, tables);
     let knowledge = knowledge(&history, tables);
@@ -64,25 +61,6 @@ pub fn run(config: &Predict) -> Result<Exit> {
     }
     let any = predictions.tally.feasible() > 0;
     Ok(if any { Exit::Violations } else { Exit::Clean })
-}
-
-fn load(config: &Predict) -> Result<(Reading, Vec<Event>)> {
-    let mut events = Vec::new();
-    let quiet = config.volume == Volume::Quiet;
-    let manner = ReadOptions { blocks: &config.blocks, progress: "reading", quiet };
-    let reading = read(&config.input, manner, &mut |_, batch| {
-        events.extend_from_slice(batch);
-        ControlFlow::Continue(())
-    })?;
-    Ok((reading, events))
-}
-
-fn is_block(event: &Event, config: &Predict) -> bool {
-    match event.op {
-        untorn_trace::Op::Begin { .. } => true,
-        untorn_trace::Op::Call { .. } => config.sources == candidates::Sources::All,
-        _ => false,
-    }
 }
 
 /// What to ask about, and whether that is all there is.
@@ -122,7 +100,7 @@ fn knowledge(history: &History, tables: &Tables) -> Knowledge {
     let vars = || (0..history.var_count()).map(VarId::from_index);
     let is_element = |var: VarId| tables.is_element(var);
     Knowledge {
-        steers: vars().map(|var| tables.var_facts(var).values == ValueKind::Ref).collect(),
+        steers: vars().map(|var| load::steers(tables, var)).collect(),
         elements: vars().map(is_element).collect(),
         ..Knowledge::of(history)
     }

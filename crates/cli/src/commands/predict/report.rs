@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use untorn_predict::candidates::{Candidates, SkippedCandidates};
-use untorn_predict::{At, Goal, History, Origin, Outline};
+use untorn_predict::{At, Goal, History, Lifted, Origin, Outline};
 use untorn_report::operation::{Action, place};
 use untorn_trace::tables::show_value;
 use untorn_trace::{Op, Tables, ValueKind};
@@ -113,13 +113,13 @@ impl Prediction {
 
     fn json(&self, history: &History, tables: &Tables) -> Value {
         let event = |at: At| {
-            let event = history.event(at);
+            let (position, event) = (history.position(at), history.event(at));
             let kind = match event.op {
                 Op::Read { var, .. } | Op::Write { var, .. } => tables.var_facts(var).values,
                 _ => ValueKind::default(),
             };
             json!({
-                "event": at.0,
+                "event": position,
                 "thread": tables.thread_name(event.thread),
                 "op": Action::of(event.op).verb(),
                 "value": event.value().map(|value| show_value(value, kind)),
@@ -132,8 +132,8 @@ impl Prediction {
         });
         let vars = self.subject.vars(history, &self.goal);
         let vars: Vec<String> = vars.into_iter().map(|var| tables.var_name(var)).collect();
-        let kept = self.outline.kept(history);
-        let then: Vec<u32> = self.outline.changed(history).iter().map(|at| at.0).collect();
+        let Lifted { kept, then } = history.lift(&self.outline);
+        let then: Vec<[u32; 2]> = then.into_iter().map(|part| [part.start, part.end - 1]).collect();
         json!({
             "block": self.subject.block().map(|_| self.name(history, tables)),
             "origin": origin,
@@ -157,7 +157,7 @@ impl Predictions {
             self.list.iter().map(|prediction| prediction.json(history, tables)).collect();
         let text = json!({
             "format": "untorn-predictions",
-            "version": 1,
+            "version": 2,
             "file": file,
             "counts": self.tally.one.json(),
             "pairs": self.tally.pairs.json(),

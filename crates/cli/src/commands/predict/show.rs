@@ -57,12 +57,12 @@ pub fn show(
         console.say(&format!("  {line}\n"))?;
     }
     let facts = [
-        count(history.len() as u64, "event"),
+        count(history.whole_len() as u64, "event"),
         count(tables.threads.len() as u64, "thread"),
         count(tables.vars.len() as u64, "variable"),
         count(tables.locks.len() as u64, "lock"),
         format!("{:.2} s", time.as_secs_f64()),
-        format!("{} events/s", number((history.len() as f64 / time.as_secs_f64()) as u64)),
+        format!("{} events/s", number((history.whole_len() as f64 / time.as_secs_f64()) as u64)),
     ];
     console.say(&format!("  {}\n", facts.join(" · ")))?;
     notes(reading, config, console);
@@ -160,15 +160,15 @@ fn one(
         paint(&badges, FAINT, look)
     );
     text.push_str(&rows(prediction, history, tables, look));
-    let (steps, kept) = (prediction.outline.len(), prediction.outline.kept(history) as usize);
     let instances = count(prediction.subject.instances(), "instance");
     let mut last = format!("{instances} in this run");
     if look.verbose {
-        let reordered = count((steps - kept) as u64, "event");
+        let lifted = history.lift(&prediction.outline);
+        let reordered = count(lifted.changed() as u64, "event");
         last = format!(
             "{last}; known by {}; the plan keeps the first {} and puts {reordered} behind",
             prediction.sure.name(),
-            number(kept as u64)
+            number(u64::from(lifted.kept))
         );
     }
     text.push_str(&format!("  {}\n", paint(&last, FAINT, look)));
@@ -186,7 +186,10 @@ fn rows(prediction: &Prediction, history: &History, tables: &Tables, look: &Look
     }
     let mut operations: Vec<Operation> = events
         .iter()
-        .map(|&at| Operation::new(EventIdx::from(at), history.event(at), tables))
+        .map(|&at| {
+            let position = EventIdx(u64::from(history.position(at)));
+            Operation::new(position, history.event(at), tables)
+        })
         .collect();
     if let (false, [first, .., last]) = (is_seen, &mut operations[..]) {
         last.thread.clone_from(&first.thread);

@@ -187,7 +187,8 @@ impl Combiner<'_, '_> {
                             let events = [pair.first, between.first, between.second, pair.second];
                             let from = events.into_iter().min().unwrap_or(pair.first);
                             let to = events.into_iter().max().unwrap_or(pair.second);
-                            found.push((to.0 - from.0, Goal::new(&events)));
+                            let gap = self.facts.history.distance(from, to);
+                            found.push((gap, Goal::new(&events)));
                         }
                     }
                 }

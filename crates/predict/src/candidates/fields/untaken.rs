@@ -16,6 +16,7 @@ use untorn_trace::Op;
 
 use super::scan::{Group, Instance};
 use crate::candidates::ProgramPoint;
+use crate::candidates::is_shared;
 use crate::candidates::untaken_branch::same_code;
 use crate::facts::Facts;
 use crate::goal::Goal;
@@ -62,14 +63,16 @@ fn may_come_between(facts: &Facts<'_>, pair: &Instance, check: At) -> bool {
     !is_alike && !is_ordered && !facts.is_guarded(pair.first, check, pair.second)
 }
 
-/// Whether a block writes at a place after its check.
+/// Whether a block writes a shared variable at a place after its check.
 fn takes_branch(facts: &Facts<'_>, act: ProgramPoint, check: At, block: BlockId) -> bool {
     let history = facts.history;
     let own = history.of_thread(facts.thread(check));
     let block = history.block(block);
     let after = own[history.nth(check) as usize..].iter().copied();
     after.take_while(|&at| block.contains(at)).any(|at| match history.event(at).op {
-        Op::Write { var, .. } => ProgramPoint::of(history, at, var) == act,
+        Op::Write { var, .. } => {
+            ProgramPoint::of(history, at, var) == act && is_shared(history, var)
+        }
         _ => false,
     })
 }

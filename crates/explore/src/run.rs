@@ -11,8 +11,8 @@ use untorn_predict::candidates::{
 use untorn_predict::{At, BlockId, Deadline, Facts, Goal, History, Origin};
 use untorn_trace::formats::open::{Input, OpenOptions, open};
 use untorn_trace::{
-    BATCH, BlockKind, CallOutcome, Event, LabelId, Op, OutrunWait, SiteId, Tables, Value,
-    ValueKind, VarId, VarRole,
+    BATCH, BlockKind, CallOutcome, Event, LabelId, Op, OutrunWait, SiteId, Source, Tables,
+    TraceError, Value, ValueKind, VarId, VarRole,
 };
 
 use crate::compositions::Compositions;
@@ -116,6 +116,28 @@ fn recorded_classes(history: &History, tables: &Tables) -> FxHashSet<String> {
     classes.map(|site| site.class.to_owned()).collect()
 }
 
+/// So many events of a trace, and how many there are behind them. What is behind is read only if nothing else tells how
+/// much it is: a trace may be a thousand times as long as what is looked at.
+fn first_events(source: &mut dyn Source, most: usize) -> Result<(Vec<Event>, u64), TraceError> {
+    let (mut events, mut batch) = (Vec::new(), Vec::with_capacity(BATCH));
+    let mut read = 0;
+    loop {
+        source.read(&mut batch)?;
+        if batch.is_empty() {
+            break;
+        }
+        read += batch.len() as u64;
+        let kept = batch.len().min(most - events.len());
+        events.extend_from_slice(&batch[..kept]);
+        if let (true, Some(total)) = (events.len() == most, source.event_total()) {
+            read = total;
+            break;
+        }
+    }
+    let left_out = read.saturating_sub(events.len() as u64);
+    Ok((events, left_out))
+}
+
 impl Run {
     /// Reads the trace, but for what is left out.
     pub(crate) fn load(
@@ -128,17 +150,8 @@ impl Run {
         let fail = |reason: String| RunError::Trace { path: trace.to_owned(), reason };
         let mut source = open(&Input::new(trace), &OpenOptions::default())
             .map_err(|error| fail(error.to_string()))?;
-        let (mut events, mut batch) = (Vec::new(), Vec::with_capacity(BATCH));
-        let mut left_out = 0;
-        loop {
-            source.read(&mut batch).map_err(|error| fail(error.to_string()))?;
-            if batch.is_empty() {
-                break;
-            }
-            let kept = batch.len().min(left.most - events.len().min(left.most));
-            events.extend_from_slice(&batch[..kept]);
-            left_out += (batch.len() - kept) as u64;
-        }
+        let (mut events, left_out) =
+            first_events(&mut *source, left.most).map_err(|error| fail(error.to_string()))?;
         let tables = Arc::new(source.tables().clone());
         left.blend_out(&mut events, &tables);
         let tracked_calls = TrackedCalls::take(&mut events, &tables, left.compositions);

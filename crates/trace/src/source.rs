@@ -27,6 +27,12 @@ pub trait Source {
     fn is_well_formed(&self) -> bool {
         false
     }
+
+    /// How many events the whole trace has, if that is known before they are read: who needs only the first of them
+    /// need not read the rest to count it.
+    fn event_total(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What is to be done with input that breaks the rules.

@@ -102,7 +102,11 @@ impl Order<'_, '_, '_> {
         let history = world.facts().history;
         let plain = match history.event(at).op {
             Op::Read { access, .. } | Op::Write { access, .. } => access != Access::Update,
-            Op::Begin { .. } | Op::End { .. } | Op::Branch { .. } => true,
+            Op::Begin { .. }
+            | Op::End { .. }
+            | Op::Branch { .. }
+            | Op::Call { .. }
+            | Op::Return { .. } => true,
             _ => false,
         };
         plain
@@ -137,9 +141,12 @@ impl Order<'_, '_, '_> {
                     || history.first_half(at).is_some()
                     || history.next(at).is_none()
             }
-            Op::Begin { .. } | Op::End { .. } | Op::Branch { .. } | Op::Acquire { .. } => {
-                history.next(at).is_none()
-            }
+            Op::Begin { .. }
+            | Op::End { .. }
+            | Op::Branch { .. }
+            | Op::Call { .. }
+            | Op::Return { .. }
+            | Op::Acquire { .. } => history.next(at).is_none(),
             _ => true,
         }
     }

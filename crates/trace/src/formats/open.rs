@@ -208,4 +208,8 @@ impl Source for Named {
     fn is_well_formed(&self) -> bool {
         self.source.is_well_formed()
     }
+
+    fn event_total(&self) -> Option<u64> {
+        self.source.event_total()
+    }
 }

@@ -248,6 +248,15 @@ fn a_whole_file_knows_whether_it_is_well_formed() {
     assert!(!is_well_formed(&trace, 0), "a thread cannot join itself");
 }
 
+#[test]
+fn a_whole_file_knows_how_many_events_it_has() {
+    let trace = random_trace(Knobs::medium(), 1);
+    let bytes = encode(&trace, Compression::None);
+    let total = |bytes: &[u8]| Reader::new(bytes.to_vec(), Strictness::Strict).event_total();
+    assert_eq!(total(&bytes), Some(trace.events.len() as u64));
+    assert_eq!(total(&bytes[..bytes.len() - 1]), None, "a cut file has lost its end marker");
+}
+
 /// A section with the right checksums.
 fn section(kind: &[u8; 4], payload: &[u8]) -> Vec<u8> {
     let mut bytes = kind.to_vec();

@@ -27,8 +27,8 @@ pub struct Reader {
     payload: Payload,
     /// Events in blocks that have been opened.
     events: u64,
-    /// Read from the end marker, which is known in time only for a file that is in memory as a whole.
-    is_well_formed: bool,
+    /// The end marker, which is known in time only for a file that is in memory as a whole.
+    done: Option<Done>,
     state: State,
 }
 
@@ -110,9 +110,9 @@ impl Input {
 impl Reader {
     /// Reads a file that is in memory or mapped.
     pub fn new(bytes: impl AsRef<[u8]> + Send + 'static, strictness: Strictness) -> Self {
-        let is_well_formed = Done::of_file(bytes.as_ref()).is_some_and(|done| done.defects == 0);
+        let done = Done::of_file(bytes.as_ref());
         let input = Input::Whole { bytes: Box::new(bytes), at: 0 };
-        Self { is_well_formed, ..Self::with(input, strictness) }
+        Self { done, ..Self::with(input, strictness) }
     }
 
     /// Reads a stream.
@@ -130,7 +130,7 @@ impl Reader {
             block: BlockReader::default(),
             payload: Payload::Own(Vec::new()),
             events: 0,
-            is_well_formed: false,
+            done: None,
             state: State::New,
         }
     }
@@ -304,6 +304,10 @@ impl Source for Reader {
     }
 
     fn is_well_formed(&self) -> bool {
-        self.is_well_formed
+        self.done.is_some_and(|done| done.defects == 0)
+    }
+
+    fn event_total(&self) -> Option<u64> {
+        self.done.map(|done| done.events)
     }
 }

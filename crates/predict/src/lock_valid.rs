@@ -67,6 +67,19 @@ impl<'f, 'h> LockValid<'f, 'h> {
         !is_known || (!happened && matches!(Closure::new(self.facts, goal), Err(Refuted::Proven)))
     }
 
+    /// Whether the verdict is [`Verdict::Infeasible`]. If it is not, that costs little, however far apart the events are.
+    pub fn is_infeasible(&mut self, goal: &Goal) -> bool {
+        let is_known = goal.events.iter().all(|at| at.index() < self.facts.history.len());
+        let happened = goal.events.is_sorted_by(|a, b| a < b);
+        if !is_known || happened {
+            return !is_known;
+        }
+        match Closure::new(self.facts, goal) {
+            Ok(closure) => order::may_refute(&closure) && self.verdict(goal) == Verdict::Infeasible,
+            Err(refuted) => matches!(refuted, Refuted::Proven),
+        }
+    }
+
     pub fn verdict(&mut self, goal: &Goal) -> Verdict {
         if goal.events.iter().any(|at| at.index() >= self.facts.history.len()) {
             return Verdict::Infeasible;

@@ -21,6 +21,11 @@ const CLEARED: usize = 64;
 const STATES: usize = 3_000;
 const STRETCH: u32 = 600;
 
+/// Whether the search may end with a proof: it tries only what begins with the history and is no longer than a stretch.
+pub(super) fn may_refute(closure: &Closure<'_, '_>) -> bool {
+    closure.extent.iter().map(|&count| u64::from(count)).sum::<u64>() <= u64::from(STRETCH)
+}
+
 pub(super) fn find(world: &mut World<'_, '_>, closure: &Closure<'_, '_>, goal: &Goal) -> Verdict {
     let against = closure.edges.iter().filter(|edge| edge.source > edge.target);
     let Some(cut) = against.map(|edge| edge.target).min() else {

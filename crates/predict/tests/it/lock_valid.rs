@@ -53,7 +53,11 @@ fn compare(events: &[Event], tally: &mut Tally, rng: &mut Rng) -> Result<(), Str
         let truth = oracle.exists_reordering(&goal, ReorderingRule::Lock).is_some();
         tally.asked += 1;
         tally.feasible += u64::from(truth);
-        match engine.verdict(&Goal::new(&triple.map(At))) {
+        let verdict = engine.verdict(&Goal::new(&triple.map(At)));
+        if engine.is_infeasible(&Goal::new(&triple.map(At))) != (verdict == Verdict::Infeasible) {
+            return Err(format!("goal {triple:?}: {verdict:?}, or not"));
+        }
+        match verdict {
             Verdict::Feasible(short) => {
                 let reordering: Vec<EventIdx> =
                     short.reordering().steps.into_iter().map(EventIdx::from).collect();

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use untorn_predict::avfilter::AvFilter;
 use untorn_predict::candidates::PairCandidate;
+use untorn_predict::closure::{self, Closure};
 use untorn_predict::lock_valid::{LockValid, Verdict};
 use untorn_predict::planner::{Planner, PlannerBudget};
 use untorn_predict::precise::{Decision, Precise};
@@ -70,7 +71,8 @@ struct Decider<'a, 'h> {
 }
 
 enum EngineOf<'a, 'h> {
-    Locks(LockValid<'a, 'h>),
+    /// The closure answers most goals in no time, however far apart the events are.
+    Locks(Box<(Closure<'h>, LockValid<'a, 'h>)>),
     AvFilter(AvFilter<'a, 'h>),
     Simulation(Box<(LockValid<'a, 'h>, Simulation<'a, 'h>)>),
     Precise(Box<Precise<'h>>),
@@ -90,7 +92,10 @@ impl<'a, 'h> Decider<'a, 'h> {
             EngineOf::Precise(Box::new(Precise::new(facts.history, strength, budget)))
         };
         let engine = match sure {
-            Certainty::Locks => EngineOf::Locks(LockValid::new(facts)),
+            Certainty::Locks => {
+                let closure = Closure::new(facts.history, Strength::Lock);
+                EngineOf::Locks(Box::new((closure, LockValid::new(facts))))
+            }
             Certainty::AvFilter(reading) => EngineOf::AvFilter(AvFilter::new(facts, reading)),
             Certainty::Simulated => {
                 let simulation = Simulation::new(facts, setting.knowledge);
@@ -104,14 +109,16 @@ impl<'a, 'h> Decider<'a, 'h> {
 
     fn goal(&mut self, goal: &Goal) -> std::result::Result<Draft, Option<Why>> {
         let verdict = match &mut self.engine {
-            EngineOf::Locks(engine) => engine.verdict(goal),
+            EngineOf::Locks(engines) => match engines.0.verdict(goal) {
+                closure::Verdict::Feasible(outline) => return Ok(Draft::Outline(outline)),
+                closure::Verdict::Infeasible => Verdict::Infeasible,
+                closure::Verdict::Unknown => engines.1.verdict(goal),
+            },
             EngineOf::AvFilter(engine) => engine.verdict(goal),
             EngineOf::Simulation(engines) => match engines.1.reordering(goal) {
                 Some(suffix) => Verdict::Feasible(suffix),
-                None => match engines.0.verdict(goal) {
-                    Verdict::Infeasible => Verdict::Infeasible,
-                    _ => Verdict::Undecided(Why::Incomplete),
-                },
+                None if engines.0.is_infeasible(goal) => Verdict::Infeasible,
+                None => Verdict::Undecided(Why::Incomplete),
             },
             EngineOf::Planner(engine) => {
                 return match engine.decide(goal) {

@@ -73,7 +73,7 @@ struct Decider<'a, 'h> {
 enum EngineOf<'a, 'h> {
     /// The closure answers most goals in no time, however far apart the events are.
     Locks(Box<(Closure<'h>, LockValid<'a, 'h>)>),
-    AvFilter(AvFilter<'a, 'h>),
+    AvFilter(Box<AvFilter<'a, 'h>>),
     Simulation(Box<(LockValid<'a, 'h>, Simulation<'a, 'h>)>),
     Precise(Box<Precise<'h>>),
     Planner(Box<Planner<'h>>),
@@ -96,7 +96,9 @@ impl<'a, 'h> Decider<'a, 'h> {
                 let closure = Closure::new(facts.history, Strength::Lock);
                 EngineOf::Locks(Box::new((closure, LockValid::new(facts))))
             }
-            Certainty::AvFilter(reading) => EngineOf::AvFilter(AvFilter::new(facts, reading)),
+            Certainty::AvFilter(reading) => {
+                EngineOf::AvFilter(Box::new(AvFilter::new(facts, reading)))
+            }
             Certainty::Simulated => {
                 let simulation = Simulation::new(facts, setting.knowledge);
                 EngineOf::Simulation(Box::new((LockValid::new(facts), simulation)))

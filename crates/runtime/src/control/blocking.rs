@@ -41,9 +41,9 @@ impl<H: Host> Holder<'_, H> {
         self.core.scheduler.now()
     }
 
-    /// Wakes one or all of the threads that wait on a lock.
-    pub fn notify(&mut self, lock: LockKey, all: bool) {
-        self.core.scheduler.notify(lock, all);
+    /// Wakes one or all of the threads that wait on a lock. Returns how many.
+    pub fn notify(&mut self, lock: LockKey, all: bool) -> usize {
+        self.core.scheduler.notify(lock, all)
     }
 
     /// Whether a thread of the host has ended.

@@ -16,6 +16,16 @@ impl<H: Host> Control<H> {
         self.leave(env, &mut core, me);
     }
 
+    /// The current thread is about to wait for something outside of the program: lets the others run meanwhile.
+    /// [`Control::come_back`] ends it.
+    pub fn leave_outside(&self, env: H::Env) {
+        let Some(me) = self.holder() else { return };
+        let mut core = self.core();
+        core.tally.awaited += 1;
+        self.account(env, &mut core, me);
+        self.leave(env, &mut core, me);
+    }
+
     /// An uncontrolled thread notified. Threads that wait in the scheduler are woken only here. `lock` is called only
     /// if some thread waits.
     pub fn notified_outside(&self, lock: impl FnOnce() -> LockKey, all: bool) {

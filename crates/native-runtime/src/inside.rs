@@ -1,0 +1,39 @@
+//! Whether the current thread is inside of the runtime.
+//!
+//! The runtime uses functions of the C library that it also stands in for: reading a file, asking for the time. Such
+//! a call goes straight to the C library.
+
+use std::cell::Cell;
+
+thread_local! {
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The current thread is inside as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Inside(());
+
+impl Inside {
+    /// `None` if it is inside already.
+    pub(crate) fn enter() -> Option<Self> {
+        // Threads that are torn down have no such variable any more; they are none of ours.
+        let was = INSIDE.try_with(|inside| inside.replace(true)).unwrap_or(true);
+        (!was).then_some(Self(()))
+    }
+
+    /// Whether the current thread is inside.
+    pub(crate) fn is_current() -> bool {
+        INSIDE.try_with(Cell::get).unwrap_or(true)
+    }
+
+    /// For a thread of our own, which never leaves.
+    pub(crate) fn for_ever() {
+        let _ = INSIDE.try_with(|inside| inside.set(true));
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        let _ = INSIDE.try_with(|inside| inside.set(false));
+    }
+}

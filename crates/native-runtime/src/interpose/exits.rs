@@ -1,0 +1,69 @@
+//! The end of the process by other ways than the return of `main`, what handles signals, and modules that are loaded
+//! later.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::real;
+use crate::abi::stub;
+use crate::{run, signals, turn};
+
+extern "C" fn exit_now(code: c_int, _pc: usize) {
+    run::finish();
+    run::end_process(code);
+}
+
+extern "C" fn action(
+    signal: c_int,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+    _pc: usize,
+) -> c_int {
+    // SAFETY: as the program promises, here and below.
+    let own = unsafe { new.as_ref() }.map(|new| {
+        let mut own = *new;
+        signals::replace(signal, &mut own);
+        own
+    });
+    let new = own.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    let result = unsafe { real::sigaction(signal, new, old) };
+    if let Some(old) = unsafe { old.as_mut() } {
+        signals::hide(old);
+    }
+    result
+}
+
+/// As `signal` of this system: the handler stays, and calls that it interrupts go on.
+extern "C" fn handle_by(signal: c_int, handler: usize, pc: usize) -> usize {
+    // SAFETY: plain memory.
+    let (mut new, mut old): (libc::sigaction, libc::sigaction) = unsafe { std::mem::zeroed() };
+    new.sa_sigaction = handler;
+    new.sa_flags = libc::SA_RESTART;
+    match action(signal, &raw const new, &raw mut old, pc) {
+        0 => old.sa_sigaction,
+        _ => libc::SIG_ERR,
+    }
+}
+
+/// The loader holds its lock while the initialisers of a module run. Whoever waits for that lock waits unseen, so no
+/// other thread runs meanwhile.
+extern "C" fn load_module(name: *const c_char, flags: c_int, pc: usize) -> *mut c_void {
+    let host = turn::take(pc).map(|turn| turn.host());
+    if let Some(host) = host {
+        host.unstoppable.fetch_add(1, Relaxed);
+    }
+    // SAFETY: as the program promises.
+    let module = unsafe { real::dlopen(name, flags) };
+    if let Some(host) = host {
+        host.unstoppable.fetch_sub(1, Relaxed);
+    }
+    module
+}
+
+stub! {
+    _exit "rsi" => exit_now;
+    _Exit "rsi" => exit_now;
+    sigaction "rcx" => action;
+    signal "rdx" => handle_by;
+    dlopen "rdx" => load_module;
+}

@@ -6,6 +6,7 @@ mod shared;
 use clap::{Parser, Subcommand};
 
 use crate::commands::analyze::args::AnalyzeArgs;
+use crate::commands::build::args::BuildArgs;
 use crate::commands::check::args::CheckArgs;
 use crate::commands::compare::args::CompareArgs;
 use crate::commands::compose::args::ComposeArgs;
@@ -90,6 +91,14 @@ pub enum Command {
     Report(ReportArgs),
     /// Explain one violation of a report in plain words
     Explain(ExplainArgs),
+    /// Compile C so that `untorn check -- ./program` can look into it: CC='untorn cc' ./configure
+    #[command(name = "cc")]
+    Cc(BuildArgs),
+    /// The same for C++: CXX='untorn c++' ./configure
+    #[command(name = "c++")]
+    Cxx(BuildArgs),
+    /// Run make with these compilers: untorn make -j4
+    Make(BuildArgs),
     /// Look at, convert, make, cut and validate traces
     #[command(subcommand)]
     Trace(TraceCommand),

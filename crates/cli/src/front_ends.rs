@@ -2,17 +2,36 @@
 
 use std::path::{Path, PathBuf};
 
-use untorn_frontend::FrontEndKind;
+use untorn_frontend::{FrontEndKind, Program};
+use untorn_jvm::config::ScopeConfig;
 use untorn_jvm::{Jvm, JvmProgram};
+use untorn_native::{Native, NativeSetup, binary};
 
 use crate::exit::{Failure, Result};
 
 /// All of them. A new one is added here, and where arguments become its options (`program.rs`).
-const ALL: [&dyn FrontEndKind; 1] = [&Jvm];
+const ALL: [&dyn FrontEndKind; 2] = [&Jvm, &Native];
 
-/// The one that runs a program which the command line names.
-pub fn of_program(_: &JvmProgram) -> &'static dyn FrontEndKind {
-    &Jvm
+/// The one that runs a program which the command line names: an executable of the user's own, or whatever starts a JVM.
+pub fn of_program(program: &JvmProgram) -> &'static dyn FrontEndKind {
+    if is_native(program) { &Native } else { &Jvm }
+}
+
+fn is_native(program: &JvmProgram) -> bool {
+    program.which.is_any() && binary::is_native(&program.command, program.directory.as_deref())
+}
+
+/// The program as its front end understands it, with what of it is recorded.
+pub fn with_scope(program: &JvmProgram, scope: &ScopeConfig) -> Program {
+    if !is_native(program) {
+        return program.with_scope(scope);
+    }
+    let own = NativeSetup { atomic: scope.atomic.clone(), exclude: scope.exclude.clone() };
+    Program {
+        command: program.command.clone(),
+        directory: program.directory.clone(),
+        options: serde_json::json!(own),
+    }
 }
 
 /// The one by which something was recorded; `file` says so.

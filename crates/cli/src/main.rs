@@ -19,12 +19,13 @@ use clap::{CommandFactory, FromArgMatches};
 
 use args::{Cli, Command};
 use commands::{
-    analyze, check, compare, compose, confirm, doctor, explain, init, merge, predict, record,
+    analyze, build, check, compare, compose, confirm, doctor, explain, init, merge, predict, record,
     replay, report, trace, verify,
 };
 use exit::{Exit, Result};
 use project::{ExplicitArgs, Project};
 use untorn_frontend::termination;
+use untorn_native::compile::Language;
 
 fn main() -> ExitCode {
     let code = match run() {
@@ -75,6 +76,9 @@ fn run() -> Result<ExitCode> {
         Command::Confirm(args) => confirm::run(&confirm::config::Confirm::new(args)?),
         Command::Report(args) => report::run(&report::config::ShowReport::new(args)?),
         Command::Explain(args) => explain::run(&explain::config::Explain::new(args)),
+        Command::Cc(args) => return build::compile(Language::C, &args).map(ExitCode::from),
+        Command::Cxx(args) => return build::compile(Language::Cpp, &args).map(ExitCode::from),
+        Command::Make(args) => return Err(build::make(&args)),
         Command::Trace(command) => trace::run(&trace::config::TraceTask::new(command)?),
     }
     .map(ExitCode::from)

@@ -1,6 +1,7 @@
 //! A folder per command: `args` is what clap reads, `config` what the command is to do, `mod` does it.
 
 pub mod analyze;
+pub mod build;
 pub mod check;
 pub mod compare;
 pub mod compose;

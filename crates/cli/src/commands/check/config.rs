@@ -108,7 +108,7 @@ impl Check {
             ..RunOptions::new(Output::Kept(folder.to_owned()))
         };
         let kind = front_ends::of_program(&self.program);
-        Ok(kind.prepare(&self.program.with_scope(&self.scope), options)?)
+        Ok(kind.prepare(&front_ends::with_scope(&self.program, &self.scope), options)?)
     }
 }
 

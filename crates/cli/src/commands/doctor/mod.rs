@@ -18,7 +18,7 @@ use crate::front_ends;
 use config::Doctor;
 
 pub fn run(doctor: &Doctor) -> Result<Exit> {
-    let program = doctor.program.with_scope(&ScopeConfig::default());
+    let program = front_ends::with_scope(&doctor.program, &ScopeConfig::default());
     let kind = front_ends::of_program(&doctor.program);
     let options =
         RunOptions { watch: console::recording_watch(false), ..RunOptions::new(Output::Shared) };

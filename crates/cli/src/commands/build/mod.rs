@@ -1,0 +1,19 @@
+//! `untorn cc`, `untorn c++`, `untorn make`: building native programs that can be recorded.
+
+pub mod args;
+
+use untorn_native::compile::{self, Language};
+
+use crate::exit::{Failure, Result};
+use args::BuildArgs;
+
+/// The exit code is that of the compiler.
+pub fn compile(language: Language, build: &BuildArgs) -> Result<u8> {
+    let code = compile::run(language, &build.arguments)?;
+    Ok(u8::try_from(code).unwrap_or(1))
+}
+
+/// If it starts, it does not come back: the tool takes our place.
+pub fn make(build: &BuildArgs) -> Failure {
+    compile::build("make", &build.arguments).into()
+}

@@ -1,0 +1,211 @@
+//! `untorn cc` and `untorn c++`: the user's own compiler, with its instrumentation and our runtime.
+//!
+//! The compiler's instrumentation for data races calls a runtime, which the compiler adds when it links. Ours takes its
+//! place: a script for the linker with the name of that runtime stands in a folder that is searched first. Objects
+//! stay where the build puts them, and everything else is passed on as it came.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use untorn_frontend::{FrontEndError, PrivateFolder};
+
+use crate::launch::find_runtime;
+
+/// Which language's compiler is meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Language {
+    C,
+    Cpp,
+}
+
+impl Language {
+    /// The compiler itself: the one that the user names, or the first of the usual ones that there is.
+    fn compiler(self) -> OsString {
+        let (variable, usual) = match self {
+            Self::C => ("UNTORN_CC", ["gcc", "cc", "clang"]),
+            Self::Cpp => ("UNTORN_CXX", ["g++", "c++", "clang++"]),
+        };
+        std::env::var_os(variable).filter(|name| !name.is_empty()).unwrap_or_else(|| {
+            let found = usual.into_iter().find(|name| on_path(name));
+            found.unwrap_or(usual[0]).into()
+        })
+    }
+
+    const fn package(self) -> &'static str {
+        match self {
+            Self::C => "gcc",
+            Self::Cpp => "g++",
+        }
+    }
+}
+
+fn on_path(name: &str) -> bool {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).any(|folder| folder.join(name).is_file())
+}
+
+/// The functions of the C library whose calls in instrumented code are accesses of the program.
+const WRAPPED: [&str; 9] =
+    ["memcpy", "memmove", "memset", "memcmp", "strlen", "strcpy", "strncpy", "strcat", "strcmp"];
+
+/// The compilers take accesses together before the instrumentation sees them; without these steps of theirs there is one
+/// call for each that the source has.
+const GCC: [&str; 3] = ["-fno-tree-loop-im", "-fno-tree-pre", "-fno-store-merging"];
+
+/// Without it the read of `x++` is left out.
+const CLANG: [&str; 2] = ["-mllvm", "-tsan-instrument-read-before-write"];
+
+/// What a call of the compiler does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    /// It neither compiles nor links: it answers a question.
+    Asks,
+    /// It compiles and does not link.
+    Compiles,
+    Links,
+}
+
+fn step_of(arguments: &[OsString]) -> Step {
+    let is = |words: &[&str]| {
+        arguments.iter().any(|argument| words.iter().any(|word| argument == OsStr::new(word)))
+    };
+    let has_input = arguments.iter().any(|argument| {
+        let bytes = argument.as_encoded_bytes();
+        !bytes.starts_with(b"-") || bytes == b"-"
+    });
+    if !has_input || is(&["-E", "-M", "-MM", "--version", "-dumpversion", "-dumpmachine", "-###"]) {
+        Step::Asks
+    } else if is(&["-c", "-S", "-fsyntax-only", "-r"]) {
+        Step::Compiles
+    } else {
+        Step::Links
+    }
+}
+
+/// Calls the compiler as it was called, with our options. Gives the exit code.
+///
+/// # Errors
+/// If there is no compiler, or it cannot make what can be recorded.
+pub fn run(language: Language, arguments: &[OsString]) -> Result<i32, FrontEndError> {
+    let compiler = language.compiler();
+    let mut command = Command::new(&compiler);
+    let step = step_of(arguments);
+    if step == Step::Asks {
+        return status(language, &compiler, command.args(arguments));
+    }
+    if arguments.iter().any(|argument| argument == "-static" || argument == "-static-pie") {
+        return Err(FrontEndError::input("a static executable cannot be recorded")
+            .way_out("link without -static: the runtime is a shared library"));
+    }
+    let is_clang = compiler.as_encoded_bytes().windows(5).any(|part| part == b"clang");
+    let runtime = find_runtime()?;
+    if is_clang {
+        command.args(arguments).args(["-g", "-fsanitize=thread"]).args(CLANG);
+        command.arg("-fno-sanitize-link-runtime");
+    } else {
+        command.args(arguments).args(["-g", "-fsanitize=thread"]).args(GCC);
+        // Else small calls of these are accesses that nobody sees.
+        command.args(["memcpy", "memmove", "memset"].map(|name| format!("-fno-builtin-{name}")));
+    }
+    // The level of checks that replaces calls by others has nothing to tell us.
+    command.args(["-U_FORTIFY_SOURCE", "-Wno-builtin-declaration-mismatch"]);
+    if step == Step::Compiles {
+        return status(language, &compiler, &mut command);
+    }
+    let folder = LinkFolder::new(&runtime)?;
+    if is_clang {
+        command.arg("-Wl,--no-as-needed").arg(&runtime);
+    } else {
+        command.arg(joined("-L", folder.0.path()));
+    }
+    let place = runtime.parent().unwrap_or(Path::new("/"));
+    command.arg(joined("-Wl,-rpath,", place)).arg("-Wl,--allow-shlib-undefined");
+    command.args(WRAPPED.map(|name| format!("-Wl,--wrap={name}")));
+    status(language, &compiler, &mut command)
+}
+
+fn joined(option: &str, path: &Path) -> OsString {
+    let mut words = OsString::from(option);
+    words.push(path);
+    words
+}
+
+/// A folder with a script for the linker that stands for the compiler's own runtime.
+struct LinkFolder(PrivateFolder);
+
+impl LinkFolder {
+    fn new(runtime: &Path) -> Result<Self, FrontEndError> {
+        let failed = |error: std::io::Error| {
+            FrontEndError::run(format!("cannot write a file for the linker: {error}"))
+        };
+        let folder = PrivateFolder::create_in(&std::env::temp_dir()).map_err(failed)?;
+        let script = format!("INPUT(\"{}\")\n", runtime.display());
+        folder.write("libtsan.so", script.as_bytes()).map_err(failed)?;
+        Ok(Self(folder))
+    }
+}
+
+fn status(
+    language: Language,
+    compiler: &OsStr,
+    command: &mut Command,
+) -> Result<i32, FrontEndError> {
+    match command.status() {
+        Ok(status) => Ok(code_of(status)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let name = Path::new(compiler).display();
+            Err(FrontEndError::run(format!("there is no compiler '{name}'")).way_out(format!(
+                "install one (Debian: {}), or name it in UNTORN_CC or UNTORN_CXX",
+                language.package()
+            )))
+        }
+        Err(error) => {
+            Err(FrontEndError::run(format!("cannot start {}: {error}", compiler.display())))
+        }
+    }
+}
+
+fn code_of(status: ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt;
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}
+
+/// Runs a build with our wrappers in place of its compilers: `untorn make -- -j4`.
+///
+/// # Errors
+/// If it cannot be started. Else it does not come back.
+pub fn build(tool: &str, arguments: &[OsString]) -> FrontEndError {
+    let own = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("untorn"));
+    let wrapper = |name: &str| format!("{} {name}", own.display());
+    let (cc, cxx) = (wrapper("cc"), wrapper("c++"));
+    let mut command = Command::new(tool);
+    command.env("CC", &cc).env("CXX", &cxx);
+    if tool == "make" {
+        // What a makefile sets counts more than the environment, and what the command line sets most of all.
+        command.arg(format!("CC={cc}")).arg(format!("CXX={cxx}"));
+    }
+    let error = command.args(arguments).exec();
+    FrontEndError::run(format!("cannot start '{tool}': {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(words: &str) -> Step {
+        step_of(&words.split(' ').map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_links_is_told_from_what_does_not() {
+        assert_eq!(step("-c bank.c -o bank.o"), Step::Compiles);
+        assert_eq!(step("-O2 bank.c -o bank"), Step::Links);
+        assert_eq!(step("-shared bank.o -o libbank.so"), Step::Links);
+        assert_eq!(step("--version"), Step::Asks);
+        assert_eq!(step("-v"), Step::Asks);
+        assert_eq!(step("-E bank.c"), Step::Asks);
+        assert_eq!(step("-x c -"), Step::Links);
+    }
+}

@@ -18,7 +18,8 @@ impl Inside {
     pub(crate) fn enter() -> Option<Self> {
         // Threads that are torn down have no such variable any more; they are none of ours.
         let was = INSIDE.try_with(|inside| inside.replace(true)).unwrap_or(true);
-        (!was).then_some(Self(()))
+        // Made only if it was not: one that is dropped leaves.
+        (!was).then(|| Self(()))
     }
 
     /// Whether the current thread is inside.
@@ -35,5 +36,19 @@ impl Inside {
 impl Drop for Inside {
     fn drop(&mut self) {
         let _ = INSIDE.try_with(|inside| inside.set(false));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_inside_does_not_enter_again_and_stays_inside() {
+        let inside = Inside::enter().expect("it is outside");
+        assert!(Inside::enter().is_none());
+        assert!(Inside::is_current(), "a failed attempt does not leave");
+        drop(inside);
+        assert!(!Inside::is_current());
     }
 }

@@ -141,6 +141,8 @@ fn start(path: &Path) -> Result<(), StartError> {
 extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, _environment: *const *const c_char) {
     let Some(_inside) = Inside::enter() else { return };
     let Some(path) = variable(VARIABLE) else { return };
+    // What goes wrong with us is said to the command line, and not in the program's output.
+    std::panic::set_hook(Box::new(|_| ()));
     let started = std::panic::catch_unwind(|| start(Path::new(&path)));
     // What the program starts is not recorded, and what it sees of its environment is its own.
     remove_variable(VARIABLE);

@@ -35,13 +35,13 @@ impl Meanings {
         self.known.get(site as usize).copied().flatten()
     }
 
-    pub(super) fn set(&mut self, site: u32, meaning: Meaning) {
-        let index = site as usize;
+    pub(super) fn set(&mut self, meaning: Meaning) {
+        let index = meaning.number as usize;
         if index >= self.known.len() {
             self.known.resize(index + 1, None);
             self.memos.resize(index + 1, ShapeMemo::default());
         }
-        self.known[index] = Some(Meaning { number: site, ..meaning });
+        self.known[index] = Some(meaning);
         if meaning.kind == Kind::Enter {
             self.functions.insert(meaning.label);
         }

@@ -150,8 +150,9 @@ impl Converter {
         match self.meanings.get(site) {
             Some(meaning) => meaning,
             None => {
-                let meaning = meaning::find(&mut self.tables, &self.setup, sites::get(site));
-                self.meanings.set(site, meaning);
+                let found = meaning::find(&mut self.tables, &self.setup, sites::get(site));
+                let meaning = Meaning { number: site, ..found };
+                self.meanings.set(meaning);
                 meaning
             }
         }

@@ -6,6 +6,9 @@
 use untorn_frontend::{ExitKind, PlainRun, RunResult, UncaughtException};
 use untorn_schedule::{RunControl, RunSpec};
 
+/// The signal by which programs end themselves.
+const SIGABRT: i32 = 6;
+
 /// How a run failed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum FailureKind {
@@ -46,6 +49,8 @@ impl FailureKind {
         let holds_nobody = matches!(spec.control, RunControl::Policy(_));
         match ran.exit {
             ExitKind::Exit(code) if code != 0 && all.is_empty() => all.push(Self::Exit(code)),
+            // The last that an uncaught exception, an assertion or a panic does is to abort.
+            ExitKind::Signal(SIGABRT) if !ran.uncaught.is_empty() => {}
             ExitKind::Signal(signal) => all.push(Self::Signal(signal)),
             ExitKind::TimedOut if holds_nobody => all.push(Self::Hang),
             ExitKind::Exit(_) | ExitKind::TimedOut | ExitKind::Deadlock => {}
@@ -144,6 +149,15 @@ mod tests {
     fn a_run_that_a_plan_held_does_not_hang() {
         let held = RunSpec::plan(Plan::default());
         assert_eq!(FailureKind::all_of(&result(ExitKind::TimedOut, "", &[]), &held), []);
+    }
+
+    #[test]
+    fn an_assertion_explains_that_the_program_aborts_and_no_other_signal() {
+        let signals = |signal, uncaught: &[_]| kinds(&result(ExitKind::Signal(signal), "", uncaught)).len();
+        let assertion = [("assertion", "full", Some("take(a.c:1)"))];
+        assert_eq!(signals(SIGABRT, &assertion), 1);
+        assert_eq!(signals(SIGABRT, &[]), 1);
+        assert_eq!(signals(11, &assertion), 2);
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod inside;
 mod interpose;
 mod locks;
 mod modules;
+mod patience;
 mod probe;
 mod run;
 mod signals;

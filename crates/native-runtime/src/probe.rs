@@ -10,6 +10,8 @@ use untorn_runtime::Record;
 use untorn_schedule::Arrival;
 
 use crate::inside::Inside;
+use crate::interpose::real;
+use crate::patience;
 use crate::run;
 use crate::sites::{self, Found};
 
@@ -27,8 +29,7 @@ pub(crate) struct Hot {
     written_bytes: AtomicUsize,
     /// Threads that lost the token outside.
     pub(crate) away: AtomicUsize,
-    /// The read that was repeated last, where the record of the next one would be, and how often.
-    spin_position: AtomicUsize,
+    /// The atomic read that was repeated last, its value, and how often.
     spin_site: AtomicUsize,
     spin_value: AtomicUsize,
     spins: AtomicUsize,
@@ -42,7 +43,6 @@ pub(crate) static HOT: Hot = Hot {
     written_address: AtomicUsize::new(0),
     written_bytes: AtomicUsize::new(0),
     away: AtomicUsize::new(0),
-    spin_position: AtomicUsize::new(0),
     spin_site: AtomicUsize::new(0),
     spin_value: AtomicUsize::new(0),
     spins: AtomicUsize::new(0),
@@ -69,6 +69,23 @@ pub(crate) fn is_owner() -> bool {
     own_block() == HOT.owner.load(Relaxed)
 }
 
+/// Loads by an instruction of our own: the address is the program's, and may be one that Rust has no pointer for, 0 for
+/// instance.
+macro_rules! load {
+    ($instruction:literal, $at:expr) => {{
+        let value: u64;
+        asm!($instruction, at = in(reg) $at, value = lateout(reg) value,
+            options(nostack, preserves_flags, readonly));
+        value
+    }};
+}
+
+#[inline(always)]
+unsafe fn load_byte(at: usize) -> u64 {
+    // SAFETY: as the caller promises.
+    unsafe { load!("movzx {value:e}, byte ptr [{at}]", at) }
+}
+
 /// A piece of memory within an aligned word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
@@ -80,17 +97,16 @@ impl Piece {
     /// The bytes that are there now, as a number.
     #[inline(always)]
     pub(crate) fn load(self) -> u64 {
-        // SAFETY: the program itself accesses these bytes now, or has just written them.
+        let at = self.address;
+        // SAFETY: the program itself accesses these bytes now, or has just written them. If it must not, it is killed
+        // here as it would have been there.
         unsafe {
             match self.size {
-                1 => (self.address as *const u8).read_volatile().into(),
-                2 => (self.address as *const u16).read_unaligned().into(),
-                4 => (self.address as *const u32).read_unaligned().into(),
-                8 => (self.address as *const u64).read_unaligned(),
-                size => (0..size).fold(0, |value, at| {
-                    let byte = ((self.address + at) as *const u8).read_volatile();
-                    value | u64::from(byte) << (8 * at)
-                }),
+                1 => load_byte(at),
+                2 => load!("movzx {value:e}, word ptr [{at}]", at),
+                4 => load!("mov {value:e}, dword ptr [{at}]", at),
+                8 => load!("mov {value}, qword ptr [{at}]", at),
+                size => (0..size).fold(0, |value, nth| value | load_byte(at + nth) << (8 * nth)),
             }
         }
     }
@@ -141,6 +157,39 @@ pub(crate) fn settle() {
     if HOT.written_bytes.load(Relaxed) != 0 {
         read_back();
     }
+}
+
+/// The same after an access of the program that failed at this address: a write that was announced may be the one.
+pub(crate) fn settle_after_fault(fault: usize) {
+    let (address, bytes) = (HOT.written_address.load(Relaxed), HOT.written_bytes.load(Relaxed));
+    if bytes == 0 {
+        return;
+    }
+    let is_same = (address..address.saturating_add(bytes)).contains(&fault);
+    if is_same || !is_readable(address, bytes) {
+        // It did not happen. Its records are the last ones.
+        HOT.position.store(HOT.written_records.load(Relaxed), Relaxed);
+        HOT.written_bytes.store(0, Relaxed);
+    } else {
+        read_back();
+    }
+}
+
+/// Whether all of these bytes are in memory, without touching them.
+fn is_readable(address: usize, bytes: usize) -> bool {
+    const PAGE: usize = 4096;
+    let Some(last) = address.checked_add(bytes - 1) else { return false };
+    let mut pages = (address / PAGE..=last / PAGE).map(|page| (page * PAGE).max(address));
+    pages.all(|from| {
+        let mut byte = 0_u8;
+        let own = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+        let other = libc::iovec { iov_base: from as *mut libc::c_void, iov_len: 1 };
+        // SAFETY: the system copies one byte of this process into ours, or says that it cannot.
+        unsafe {
+            let words = [libc::getpid() as usize, (&raw const own).addr(), 1, (&raw const other).addr(), 1, 0];
+            real::raw_syscall(libc::SYS_process_vm_readv, words) == 1
+        }
+    })
 }
 
 #[inline(never)]
@@ -204,15 +253,12 @@ pub(crate) fn outsider() -> bool {
     run::current().is_some_and(|run| run.control.present(()).is_some())
 }
 
-/// The record at the position is about to be written, of a read with this value. True if the thread has read the same
-/// again and again, and did nothing else.
+/// An atomic read had this value. True if it has had the same again and again, whatever the thread did with memory of its
+/// own in between: it waits for another thread to change it.
 #[inline(always)]
-pub(crate) fn spins(site: u32, value: u64) -> bool {
-    let at = HOT.position.load(Relaxed);
-    let again = HOT.spin_position.load(Relaxed) == at
-        && HOT.spin_site.load(Relaxed) == site as usize
+pub(crate) fn awaits_change(site: u32, value: u64) -> bool {
+    let again = HOT.spin_site.load(Relaxed) == site as usize
         && HOT.spin_value.load(Relaxed) as u64 == value;
-    HOT.spin_position.store(at + Record::SIZE, Relaxed);
     if again {
         let spins = HOT.spins.load(Relaxed) + 1;
         HOT.spins.store(spins, Relaxed);
@@ -227,18 +273,18 @@ pub(crate) fn spins(site: u32, value: u64) -> bool {
 /// The thread does something else.
 #[inline(always)]
 pub(crate) fn moves_on() {
-    HOT.spin_position.store(0, Relaxed);
+    HOT.spin_site.store(0, Relaxed);
 }
 
-/// The thread waits for another one: lets others run first.
+/// The thread reads the same again and again: it waits for another one.
 #[cold]
-pub(crate) fn give_way() {
+pub(crate) fn give_way(site: u32) {
     moves_on();
     let Some(_inside) = Inside::enter() else { return };
     if let Some(run) = run::current()
         && let Some(me) = run.control.present(())
     {
-        run.control.hold((), me).yield_turn();
+        patience::wait(run, me, site as usize);
     }
 }
 

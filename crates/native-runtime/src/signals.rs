@@ -2,12 +2,14 @@
 //!
 //! A program that handles such a signal itself keeps its handler, and sees nothing of ours.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
+
+use libc::siginfo_t;
 
 use crate::inside::Inside;
 use crate::interpose::real;
-use crate::run;
+use crate::{probe, run};
 
 /// The program has failed: the thread that did so is here.
 const FATAL: [c_int; 7] = [
@@ -22,6 +24,9 @@ const FATAL: [c_int; 7] = [
 
 /// Somebody wants the program to end: it may be anywhere.
 const ENDING: [c_int; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP];
+
+/// How our handler is called: with the address of an access that failed.
+const FLAGS: c_int = libc::SA_ONSTACK | libc::SA_NODEFER | libc::SA_SIGINFO;
 
 static ASKED: AtomicI32 = AtomicI32::new(0);
 
@@ -39,7 +44,7 @@ pub(crate) fn install() {
             if before.sa_sigaction == libc::SIG_DFL {
                 let mut own: libc::sigaction = std::mem::zeroed();
                 own.sa_sigaction = handler();
-                own.sa_flags = libc::SA_ONSTACK | libc::SA_NODEFER;
+                own.sa_flags = FLAGS;
                 real::sigaction(signal, &raw const own, std::ptr::null_mut());
             }
         }
@@ -47,7 +52,7 @@ pub(crate) fn install() {
 }
 
 fn handler() -> usize {
-    let handler: extern "C" fn(c_int) = handle;
+    let handler: extern "C" fn(c_int, *const siginfo_t, *mut c_void) = handle;
     handler as usize
 }
 
@@ -64,17 +69,21 @@ pub(crate) fn replace(signal: c_int, action: &mut libc::sigaction) {
     let is_ours = FATAL.contains(&signal) || ENDING.contains(&signal);
     if action.sa_sigaction == libc::SIG_DFL && is_ours && run::current().is_some() {
         action.sa_sigaction = handler();
-        action.sa_flags = libc::SA_ONSTACK | libc::SA_NODEFER;
+        action.sa_flags = FLAGS;
     }
 }
 
-extern "C" fn handle(signal: c_int) {
+extern "C" fn handle(signal: c_int, information: *const siginfo_t, _context: *mut c_void) {
     if ENDING.contains(&signal) && run::current().is_some_and(|run| run.control.is_on()) {
         // The thread that watches takes it from here.
         ASKED.store(signal, Ordering::Relaxed);
         return;
     }
     if !Inside::is_current() {
+        if probe::is_owner() && matches!(signal, libc::SIGSEGV | libc::SIGBUS) {
+            // SAFETY: the system describes the signal, and of these two it gives an address.
+            probe::settle_after_fault(unsafe { (*information).si_addr() }.addr());
+        }
         run::finish();
     }
     end_by(signal);

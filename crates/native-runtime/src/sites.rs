@@ -27,6 +27,8 @@ pub(crate) enum Kind {
     /// A mutex, or the exclusive side of another lock.
     Acquire,
     Release,
+    /// It is not free: the thread waits for it.
+    Request,
     AcquireShared,
     ReleaseShared,
     /// A thread gives up a mutex, all of its levels, to wait for a condition; and has it again.

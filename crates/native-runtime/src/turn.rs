@@ -5,6 +5,7 @@ use untorn_schedule::{Blocker, LockKey, Nanos, ThreadId, Wake};
 
 use crate::host::{NativeHost, Wanted};
 use crate::inside::Inside;
+use crate::patience;
 use crate::probe::{self, HOT, Piece};
 use crate::run::{self, Run};
 use crate::sites::{self, Found, Kind};
@@ -81,9 +82,14 @@ impl Turn {
 
     /// Waits until the mutex is free in the model. False if the run has ended.
     pub(crate) fn await_mutex(&self, address: usize) -> bool {
+        let mut requested = false;
         while let Some(owner) = self.host().locks.owner(crate::locks::mutex(address)) {
             if owner == self.me {
                 break;
+            }
+            if !requested {
+                self.record(Kind::Request, address, 0);
+                requested = true;
             }
             let key = crate::locks::mutex(address);
             if self.hold().block_on_lock(key, Wanted { address }).is_none() {
@@ -98,6 +104,13 @@ impl Turn {
         match self.hold().block(Blocker::Wait { lock: key, deadline }) {
             Resumption::Turn(wake) => Some(wake),
             Resumption::Free => None,
+        }
+    }
+
+    /// The program tries again and again until another thread has done something.
+    pub(crate) fn wait_for_others(&self) {
+        if probe::is_owner() {
+            patience::wait(self.run, self.me, self.pc);
         }
     }
 

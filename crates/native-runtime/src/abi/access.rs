@@ -18,11 +18,7 @@ fn read<const SIZE: usize>(address: usize, pc: usize, kind: Kind) {
     if (address & 7) + SIZE <= 8 {
         let piece = Piece { address, size: SIZE };
         let value = piece.load();
-        let spins = probe::spins(site.number(), value);
         probe::put(site.number(), piece, value);
-        if spins {
-            probe::give_way();
-        }
     } else {
         put_read(site.number(), address, SIZE);
     }

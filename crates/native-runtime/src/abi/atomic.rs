@@ -145,10 +145,10 @@ fn load<T: Number>(at: *mut T, mo: i32, pc: usize) -> T {
     // SAFETY: the program has an atomic there.
     let value = unsafe { T::load(at) };
     if let Some(site) = site {
-        let spins = probe::spins(site, value.halves()[0]);
+        let spins = probe::awaits_change(site, value.halves()[0]);
         put(site, address, value);
         if spins {
-            probe::give_way();
+            probe::give_way(site);
         }
     }
     value
@@ -196,10 +196,10 @@ fn replace<T: Number>(at: *mut T, expected: T, new: T, mo: i32, pc: usize) -> T 
     }
     // It has only read.
     let read = sites::find_ordered(pc, Kind::AtomicRead, order(mo)).number();
-    let spins = probe::spins(read, found.halves()[0]);
+    let spins = probe::awaits_change(read, found.halves()[0]);
     put(read, at.addr(), found);
     if spins {
-        probe::give_way();
+        probe::give_way(read);
     }
     found
 }

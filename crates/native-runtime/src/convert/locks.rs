@@ -84,6 +84,19 @@ impl Converter {
         self.emit(out, thread, Op::acquire(lock), meaning.site);
     }
 
+    /// A thread begins to wait for a lock that is not free.
+    pub(super) fn request(
+        &mut self,
+        thread: ThreadId,
+        address: usize,
+        meaning: Meaning,
+        out: &mut Writer<File>,
+    ) {
+        self.show_activations(thread, out);
+        let lock = self.known_lock(address).lock;
+        self.emit(out, thread, Op::Request { lock }, meaning.site);
+    }
+
     /// A lock that another thread still holds in the trace is really free: it was made anew, or given back by somebody
     /// else.
     fn force_free(&mut self, thread: ThreadId, address: usize, out: &mut Writer<File>) {

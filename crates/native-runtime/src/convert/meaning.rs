@@ -9,7 +9,7 @@ use untorn_trace::tables::{CodePosition, LabelFacts, Site as TraceSite, SiteFact
 
 use crate::modules;
 use crate::sites::{Kind, Site};
-use crate::symbols::{self, Place};
+use crate::symbols::{self, CodePlace};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meaning {
@@ -93,7 +93,7 @@ pub(super) fn find(tables: &mut Tables, setup: &NativeSetup, site: Option<Site>)
     Meaning { number: 0, kind: site.kind, site: id, label, is_named }
 }
 
-fn intern(tables: &mut Tables, site: &Site, place: &Place, is_library: bool) -> SiteId {
+fn intern(tables: &mut Tables, site: &Site, place: &CodePlace, is_library: bool) -> SiteId {
     let (class, method) = class_and_method(&place.function);
     let (module, offset) = modules::place_of(site.pc).unwrap_or(("?", site.pc as u64));
     tables.sites.intern(&TraceSite {

@@ -8,7 +8,7 @@ mod locks;
 mod meaning;
 mod sync;
 mod variables;
-mod words;
+mod memory_words;
 
 use std::fs::File;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use heap::Heap;
 use locks::LockModel;
 use meaning::{Meaning, Meanings};
 use sync::SyncVars;
-use words::Words;
+use memory_words::Words;
 
 pub(crate) struct Converter {
     setup: NativeSetup,
@@ -105,6 +105,7 @@ impl Converter {
             Kind::Enter => self.enter(thread, piece.address, meaning),
             Kind::Leave => self.leave(thread, meaning, out),
             Kind::Acquire => self.acquire(thread, piece.address, meaning, out),
+            Kind::Request => self.request(thread, piece.address, meaning, out),
             Kind::Release => self.release(thread, piece.address, meaning, out),
             Kind::AcquireShared => self.acquire_shared(thread, piece.address, meaning, out),
             Kind::ReleaseShared => self.release_shared(thread, piece.address, meaning, out),

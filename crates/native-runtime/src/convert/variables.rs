@@ -10,7 +10,7 @@ use untorn_trace::tables::{VarFacts, VarRole};
 
 use super::Converter;
 use super::meaning::Meaning;
-use super::words::{Var, mask};
+use super::memory_words::{Var, mask};
 use crate::modules;
 use crate::probe::Piece;
 use crate::symbols::{self, Named, Values};

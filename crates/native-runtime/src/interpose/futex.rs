@@ -101,7 +101,7 @@ extern "C" fn call(
     if number == libc::SYS_sched_yield
         && let Some(turn) = turn::take(pc)
     {
-        turn.hold().yield_turn();
+        turn.wait_for_others();
         return 0;
     }
     // SAFETY: as the program promises.

@@ -9,7 +9,6 @@ use super::real;
 use super::time::deadline_of;
 use crate::abi::stub;
 use crate::locks::{mutex as key, waited_on};
-use crate::probe;
 use crate::sites::Kind;
 use crate::turn::{self, Turn};
 
@@ -66,6 +65,7 @@ fn take_again(turn: &Turn, mutex: *mut pthread_mutex_t) -> c_int {
     if kind == libc::PTHREAD_MUTEX_ERRORCHECK {
         return libc::EDEADLK;
     }
+    turn.record(Kind::Request, mutex.addr(), 0);
     // Nobody will ever notify this.
     turn.await_change(waited_on(mutex.addr()), None);
     // SAFETY: as the program promises.
@@ -107,28 +107,10 @@ extern "C" fn try_lock(mutex: *mut pthread_mutex_t, pc: usize) -> c_int {
         } else {
             // Whether a mutex is free is something that a thread sees.
             turn.record(Kind::SyncRead, mutex.addr(), 1);
-            give_way_if_again(turn, mutex.addr());
+            turn.wait_for_others();
         }
     }
     result
-}
-
-/// A thread that tries again and again waits for another one.
-fn give_way_if_again(turn: Turn, address: usize) {
-    if probe::is_owner() && tried_again(address) {
-        turn.hold().yield_turn();
-    }
-}
-
-fn tried_again(address: usize) -> bool {
-    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-    static LAST: AtomicUsize = AtomicUsize::new(0);
-    static TIMES: AtomicUsize = AtomicUsize::new(0);
-    // Only the thread with the token comes here.
-    if LAST.swap(address, Relaxed) != address {
-        TIMES.store(0, Relaxed);
-    }
-    TIMES.fetch_add(1, Relaxed) % 4 == 3
 }
 
 fn lock_until(
@@ -232,7 +214,7 @@ extern "C" fn spin_lock(lock: *mut c_int, pc: usize) -> c_int {
             // It waits for itself, for ever.
             turn.await_change(waited_on(lock.addr()), None);
         } else {
-            turn.hold().yield_turn();
+            turn.wait_for_others();
         }
     }
     unsafe { real::pthread_spin_lock(lock) }
@@ -247,7 +229,7 @@ extern "C" fn spin_try_lock(lock: *mut c_int, pc: usize) -> c_int {
             taken(&turn, lock.addr());
         } else {
             turn.record(Kind::SyncRead, lock.addr(), 1);
-            give_way_if_again(turn, lock.addr());
+            turn.wait_for_others();
         }
     }
     result

@@ -19,6 +19,7 @@ fn take(
     kind: Kind,
     deadline: Option<Nanos>,
 ) -> Option<c_int> {
+    let mut requested = false;
     loop {
         // SAFETY: as the program promises.
         match unsafe { attempt(lock, kind) } {
@@ -27,6 +28,10 @@ fn take(
                 taken(turn, lock, kind, result);
                 return Some(result);
             }
+        }
+        if !requested && deadline.is_none() {
+            turn.record(Kind::Request, lock.addr(), 0);
+            requested = true;
         }
         if turn.await_change(waited_on(lock.addr()), deadline)? == Wake::TimedOut {
             return Some(libc::ETIMEDOUT);

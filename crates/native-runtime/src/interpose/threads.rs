@@ -178,7 +178,7 @@ extern "C" fn try_join(handle: pthread_t, result: *mut *mut c_void, pc: usize) -
     if let (Some(turn), Some((_, number))) = (&turn, known)
         && !turn.hold().has_ended(|thread| thread.0.number == number)
     {
-        turn.hold().yield_turn();
+        turn.wait_for_others();
         return libc::EBUSY;
     }
     // SAFETY: as the program promises; the thread has run all of its code.

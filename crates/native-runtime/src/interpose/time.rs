@@ -170,7 +170,7 @@ extern "C" fn sleep_micros(micros: c_uint, pc: usize) -> c_int {
 extern "C" fn give_way(pc: usize) -> c_int {
     match turn::take(pc) {
         Some(turn) => {
-            turn.hold().yield_turn();
+            turn.wait_for_others();
             0
         }
         // SAFETY: no arguments.

@@ -6,7 +6,7 @@ use super::Bytes;
 
 /// A place in the source.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct CodePlace {
     /// As the compiler wrote it; empty if it is not known.
     pub(crate) file: String,
     pub(crate) line: u32,
@@ -18,7 +18,7 @@ pub(crate) struct Place {
     pub(crate) is_library: bool,
 }
 
-impl Place {
+impl CodePlace {
     pub(super) fn of_function(function: String) -> Self {
         Self { outermost: function.clone(), function, is_library: true, ..Self::default() }
     }
@@ -26,26 +26,26 @@ impl Place {
 
 /// The place of an instruction. Of code that was inlined from the library of the language, the line that called it:
 /// nobody looks for `pthread_mutex_lock` in a header.
-pub(super) fn find(lines: &Context<Bytes>, at: u64) -> Option<Place> {
+pub(super) fn find(lines: &Context<Bytes>, at: u64) -> Option<CodePlace> {
     let mut frames = lines.find_frames(at).skip_all_loads().ok()?;
-    let mut found: Vec<Place> = Vec::new();
+    let mut found: Vec<CodePlace> = Vec::new();
     while let Ok(Some(frame)) = frames.next() {
         let file = frame.location.as_ref().and_then(|location| location.file);
         let line = frame.location.as_ref().and_then(|location| location.line);
         let function = frame.function.as_ref().and_then(|name| name.demangle().ok());
         let (file, function) = (file.unwrap_or_default(), function.unwrap_or_default());
-        found.push(Place {
+        found.push(CodePlace {
             file: file.to_owned(),
             line: line.unwrap_or(0),
             function: without_parameters(&function).to_owned(),
             is_library: is_library(file),
-            ..Place::default()
+            ..CodePlace::default()
         });
     }
     let outermost = found.last()?.function.clone();
     let own = found.iter().position(|place| !place.is_library).unwrap_or(0);
     let place = found.swap_remove(own);
-    (!place.file.is_empty() || !place.function.is_empty()).then_some(Place { outermost, ..place })
+    (!place.file.is_empty() || !place.function.is_empty()).then_some(CodePlace { outermost, ..place })
 }
 
 /// Headers and sources that come with the compiler or the system.

@@ -17,7 +17,7 @@ use untorn_trace::ValueKind;
 use crate::modules::{self, Module};
 use globals::Globals;
 
-pub(crate) use lines::Place;
+pub(crate) use lines::CodePlace;
 
 /// Debug information that lives as long as the process.
 type Bytes = EndianSlice<'static, LittleEndian>;
@@ -81,12 +81,12 @@ pub(crate) fn function_at(address: usize) -> Option<String> {
 }
 
 /// The place of the instruction before a return address.
-pub(crate) fn place_of(pc: usize) -> Place {
+pub(crate) fn place_of(pc: usize) -> CodePlace {
     let found = with(pc, |symbols, at| {
         let place = symbols.lines.as_ref().and_then(|lines| lines::find(lines, at - 1));
         place.or_else(|| {
             let (name, _) = symbols.name(at - 1)?;
-            Some(Place::of_function(demangled(name)))
+            Some(CodePlace::of_function(demangled(name)))
         })
     });
     found.unwrap_or_default()

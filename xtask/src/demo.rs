@@ -23,6 +23,17 @@ pub fn run() -> Result<()> {
     show(&["replay", &format!("{out}/report.json"), "1"], &[0])
 }
 
+/// The same with a program in C.
+pub fn native() -> Result<()> {
+    release::build()?;
+    std::fs::create_dir_all(FOLDER)?;
+    let (program, out) = (format!("{FOLDER}/bank"), format!("{FOLDER}/untorn-out-native"));
+    let source = "examples/native/c/fail/lost_update.c";
+    show(&["cc", "-g", "-pthread", source, "-o", &program], &[0])?;
+    show(&["check", "--time", "10s", "--out", &out, "--", &program], &[0, 1])?;
+    show(&["replay", &format!("{out}/report.json"), "1"], &[0])
+}
+
 /// Prints a command and runs it.
 fn show(words: &[&str], expected: &[i32]) -> Result<()> {
     println!("\n$ untorn {}", words.join(" "));

@@ -58,6 +58,9 @@ fn perform(words: &[&str]) -> Result<()> {
         ["lint"] => parts::lint(),
         ["deny", ref checks @ ..] => deny(checks),
         ["demo"] => setup::base().and_then(|()| demo::run()),
+        ["demo", "native"] => {
+            setup::base().and_then(|()| setup::native()).and_then(|()| demo::native())
+        }
         ["fuzz"] => fuzz("60"),
         ["fuzz", seconds] => fuzz(seconds),
         ["bench", ref what @ ..] => {
@@ -100,7 +103,7 @@ fn print_usage() -> Result<()> {
         "usage: ./dev COMMAND
 
   setup     install what the other commands need (they call it themselves)
-  demo      find a lost withdrawal in a Java program, prove it, replay it
+  demo      find a lost withdrawal in a Java program, prove it, replay it; `demo native`: the same in C
   quick     tests without JVM, browser and solvers, with few random cases: for while you write; `quick CRATE`
   test      everything that CI runs; `test PART…`: a part of it
 {}

@@ -18,6 +18,8 @@ pub fn build() -> Result<()> {
         "untorn",
         "-p",
         "untorn-jvm-agent",
+        "-p",
+        "untorn-native-runtime",
     ]))
 }
 

@@ -20,9 +20,20 @@ pub fn base() -> Result<()> {
     need("javac", "default-jdk-headless")
 }
 
+/// What building native programs needs.
+pub fn native() -> Result<()> {
+    need("gcc", "gcc")?;
+    need("g++", "g++")?;
+    if Path::new("/usr/include/pthread.h").exists() {
+        return Ok(());
+    }
+    install_package("libc6-dev", "the headers of the C library")
+}
+
 /// What only the tests need.
 pub fn tests() -> Result<()> {
     base()?;
+    native()?;
     browser()?;
     solvers()?;
     sarif_schema()?;

@@ -19,8 +19,8 @@ use clap::{CommandFactory, FromArgMatches};
 
 use args::{Cli, Command};
 use commands::{
-    analyze, build, check, compare, compose, confirm, doctor, explain, init, merge, predict, record,
-    replay, report, trace, verify,
+    analyze, build, check, compare, compose, confirm, doctor, explain, init, merge, predict,
+    record, replay, report, trace, verify,
 };
 use exit::{Exit, Result};
 use project::{ExplicitArgs, Project};

@@ -153,7 +153,8 @@ mod tests {
 
     #[test]
     fn an_assertion_explains_that_the_program_aborts_and_no_other_signal() {
-        let signals = |signal, uncaught: &[_]| kinds(&result(ExitKind::Signal(signal), "", uncaught)).len();
+        let signals =
+            |signal, uncaught: &[_]| kinds(&result(ExitKind::Signal(signal), "", uncaught)).len();
         let assertion = [("assertion", "full", Some("take(a.c:1)"))];
         assert_eq!(signals(SIGABRT, &assertion), 1);
         assert_eq!(signals(SIGABRT, &[]), 1);

@@ -135,5 +135,8 @@ impl Host for NativeHost {
 /// Whether a thread of this process has not ended.
 fn exists(tid: i32) -> bool {
     // SAFETY: signal 0 only asks.
-    unsafe { real::raw_syscall(libc::SYS_tgkill, [libc::getpid() as usize, tid as usize, 0, 0, 0, 0]) == 0 }
+    unsafe {
+        real::raw_syscall(libc::SYS_tgkill, [libc::getpid() as usize, tid as usize, 0, 0, 0, 0])
+            == 0
+    }
 }

@@ -15,7 +15,7 @@
 //! It neither allocates by the C library nor waits by it: its memory lies in a region of its own, and its locks are
 //! those of the crate `runtime`. So the addresses that the program sees are the same in every run.
 
-// Hooks know their caller by its return address, which is the first thing on the stack here. 
+// Hooks know their caller by its return address, which is the first thing on the stack here.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 // A runtime that stands between a program and the system is foreign interfaces throughout.
 #![allow(unsafe_code)]

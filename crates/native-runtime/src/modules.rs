@@ -45,8 +45,20 @@ pub(crate) fn is_static(address: usize) -> bool {
 /// Libraries whose accesses nobody sees, in words. Those of the languages themselves are meant to be like that.
 pub(crate) fn uninstrumented() -> Vec<String> {
     const KNOWN: [&str; 14] = [
-        "libc.so", "libm.so", "ld-linux", "libgcc_s.so", "libstdc++.so", "libpthread.so", "libdl.so", "librt.so",
-        "linux-vdso", "libresolv.so", "libnss_", "libatomic.so", "libuntorn_native_runtime.so", "linux-gate",
+        "libc.so",
+        "libm.so",
+        "ld-linux",
+        "libgcc_s.so",
+        "libstdc++.so",
+        "libpthread.so",
+        "libdl.so",
+        "librt.so",
+        "linux-vdso",
+        "libresolv.so",
+        "libnss_",
+        "libatomic.so",
+        "libuntorn_native_runtime.so",
+        "linux-gate",
     ];
     refresh();
     let modules = MODULES.lock();
@@ -76,11 +88,7 @@ fn refresh() {
     }
 }
 
-unsafe extern "C" fn add(
-    info: *mut libc::dl_phdr_info,
-    _size: usize,
-    found: *mut c_void,
-) -> c_int {
+unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _size: usize, found: *mut c_void) -> c_int {
     // SAFETY: the system passes a valid description, and our own list.
     let (info, found) = unsafe { (&*info, &mut *found.cast::<Vec<Module>>()) };
     let path = match (info.dlpi_name.is_null(), found.is_empty()) {

@@ -186,7 +186,14 @@ fn is_readable(address: usize, bytes: usize) -> bool {
         let other = libc::iovec { iov_base: from as *mut libc::c_void, iov_len: 1 };
         // SAFETY: the system copies one byte of this process into ours, or says that it cannot.
         unsafe {
-            let words = [libc::getpid() as usize, (&raw const own).addr(), 1, (&raw const other).addr(), 1, 0];
+            let words = [
+                libc::getpid() as usize,
+                (&raw const own).addr(),
+                1,
+                (&raw const other).addr(),
+                1,
+                0,
+            ];
             real::raw_syscall(libc::SYS_process_vm_readv, words) == 1
         }
     })

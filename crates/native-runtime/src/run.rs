@@ -121,7 +121,8 @@ fn start(path: &Path) -> Result<(), StartError> {
     let scheduler = scheduler(&config.spec, replay);
     let writer = Arc::clone(&recorder);
     let control = Control::new(NativeHost::new(), scheduler, recorder, thread_names, settings);
-    let run: &'static Run = Box::leak(Box::new(Run { control, config, input, timed: AtomicUsize::new(0) }));
+    let run: &'static Run =
+        Box::leak(Box::new(Run { control, config, input, timed: AtomicUsize::new(0) }));
     watchdog::spawn(move || writer.write_all(file, converter)).ok_or(StartError::Thread)?;
     watchdog::spawn(move || watchdog::watch(run)).ok_or(StartError::Thread)?;
     RUN.store(std::ptr::from_ref(run).cast_mut(), Ordering::Release);
@@ -138,7 +139,11 @@ fn start(path: &Path) -> Result<(), StartError> {
 }
 
 /// Called by the loader before the program's own initialisers.
-extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, _environment: *const *const c_char) {
+extern "C" fn begin(
+    _count: c_int,
+    _arguments: *const *const c_char,
+    _environment: *const *const c_char,
+) {
     let Some(_inside) = Inside::enter() else { return };
     let Some(path) = variable(VARIABLE) else { return };
     // What goes wrong with us is said to the command line, and not in the program's output.

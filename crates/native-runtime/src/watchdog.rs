@@ -37,9 +37,7 @@ pub(crate) fn spawn(body: impl FnOnce() + Send + 'static) -> Option<()> {
         let body = Box::into_raw(Box::new(body));
         let mut handle = 0;
         // SAFETY: the body lives until the thread takes it.
-        unsafe {
-            real::pthread_create(&raw mut handle, std::ptr::null(), enter::<F>, body.cast())
-        }
+        unsafe { real::pthread_create(&raw mut handle, std::ptr::null(), enter::<F>, body.cast()) }
     }
     // SAFETY: sets are plain memory; the calls take them by address.
     let started = unsafe {

@@ -85,7 +85,8 @@ impl Launch {
             // Mostly there is none.
             let _ = std::fs::remove_file(self.folder.path().join(name));
         }
-        let (name, arguments) = words.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
+        let (name, arguments) =
+            words.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
         let mut command = Command::new(name);
         surround(&mut command);
         let set = command.get_envs().find(|(name, _)| *name == PRELOAD);

@@ -7,9 +7,9 @@ pub(crate) fn complaints(stderr: &[u8]) -> Vec<UncaughtException> {
     let text = String::from_utf8_lossy(stderr);
     let lines: Vec<&str> = text.lines().collect();
     let found = |(at, line): (usize, &&str)| {
-        assertion(line).or_else(|| exception(line, lines.get(at + 1))).or_else(|| {
-            panic(line, lines.get(at + 1))
-        })
+        assertion(line)
+            .or_else(|| exception(line, lines.get(at + 1)))
+            .or_else(|| panic(line, lines.get(at + 1)))
     };
     lines.iter().enumerate().filter_map(found).collect()
 }
@@ -64,12 +64,14 @@ mod tests {
     #[test]
     fn complaints_say_what_and_where() {
         let assertion = "bank: src/bank.c:12: withdraw: Assertion `balance >= 0' failed.\n";
-        let expected = ("assertion".into(), "balance >= 0".into(), Some("withdraw(src/bank.c:12)".into()));
+        let expected =
+            ("assertion".into(), "balance >= 0".into(), Some("withdraw(src/bank.c:12)".into()));
         assert_eq!(one(assertion), expected);
         let thrown = "terminate called after throwing an instance of 'std::out_of_range'\n  what():  vector::at\n";
         assert_eq!(one(thrown), ("std::out_of_range".into(), "vector::at".into(), None));
         let panicked = "thread '<unnamed>' (7) panicked at src/main.rs:12:5:\nindex out of bounds\nnote: run\n";
-        let expected = ("panic".into(), "index out of bounds".into(), Some("src/main.rs:12".into()));
+        let expected =
+            ("panic".into(), "index out of bounds".into(), Some("src/main.rs:12".into()));
         assert_eq!(one(panicked), expected);
         assert_eq!(complaints(b"balance 120\nAssertion failed\n"), []);
     }

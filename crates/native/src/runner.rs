@@ -104,7 +104,11 @@ impl Common {
     fn words(&self) -> Vec<String> {
         let Some(port) = self.debugger else { return self.command.clone() };
         let server = ["gdbserver", "--no-disable-randomization"].map(str::to_owned);
-        server.into_iter().chain([format!("127.0.0.1:{port}")]).chain(self.command.clone()).collect()
+        server
+            .into_iter()
+            .chain([format!("127.0.0.1:{port}")])
+            .chain(self.command.clone())
+            .collect()
     }
 }
 
@@ -292,7 +296,9 @@ impl Worker {
                 "the program did not start with the runtime, so nothing was recorded{why}"
             ))
             .details(first_lines)
-            .way_out("if it starts another program, name that one; it must be built by untorn cc"));
+            .way_out(
+                "if it starts another program, name that one; it must be built by untorn cc",
+            ));
         };
         let said = RecordedTrace::read(trace)
             .map_err(|error| FrontEndError::run(format!("the trace cannot be read: {error}")))?;

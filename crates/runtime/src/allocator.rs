@@ -83,7 +83,8 @@ unsafe impl dlmalloc::Allocator for Pages {
         }
         let flags = if can_move { MremapFlags::MAYMOVE } else { MremapFlags::empty() };
         // SAFETY: a piece of our own.
-        unsafe { mremap(memory.cast(), before, after, flags) }.map_or(null_mut(), <*mut c_void>::cast)
+        unsafe { mremap(memory.cast(), before, after, flags) }
+            .map_or(null_mut(), <*mut c_void>::cast)
     }
 
     fn free_part(&self, memory: *mut u8, before: usize, after: usize) -> bool {

@@ -86,9 +86,10 @@ pub(super) fn find(tables: &mut Tables, setup: &NativeSetup, site: Option<Site>)
         is_entry: tables.label_facts(label).is_entry,
     };
     tables.set_label_facts(label, facts);
-    let is_named = setup.atomic.iter().any(|pattern| {
-        glob::matches(pattern, function) || glob::matches(pattern, method)
-    });
+    let is_named = setup
+        .atomic
+        .iter()
+        .any(|pattern| glob::matches(pattern, function) || glob::matches(pattern, method));
     let id = intern(tables, &site, &place, is_library);
     Meaning { number: 0, kind: site.kind, site: id, label, is_named }
 }

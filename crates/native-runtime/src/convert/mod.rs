@@ -6,9 +6,9 @@ mod activations;
 mod heap;
 mod locks;
 mod meaning;
+mod memory_words;
 mod sync;
 mod variables;
-mod memory_words;
 
 use std::fs::File;
 use std::sync::Arc;
@@ -29,8 +29,8 @@ use activations::Stacks;
 use heap::Heap;
 use locks::LockModel;
 use meaning::{Meaning, Meanings};
-use sync::SyncVars;
 use memory_words::Words;
+use sync::SyncVars;
 
 pub(crate) struct Converter {
     setup: NativeSetup,

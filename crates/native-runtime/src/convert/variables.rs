@@ -90,12 +90,16 @@ impl Converter {
         let end = offset + size;
         let mut all = Vec::new();
         for var in self.words.take(word) {
-            if var.end() <= offset || var.offset >= end || (var.offset >= offset && var.end() <= end) {
+            if var.end() <= offset
+                || var.offset >= end
+                || (var.offset >= offset && var.end() <= end)
+            {
                 all.push(var);
                 continue;
             }
             // A part of it is accessed alone: from now on its parts are variables.
-            let cuts = [var.offset, offset.clamp(var.offset, var.end()), end.min(var.end()), var.end()];
+            let cuts =
+                [var.offset, offset.clamp(var.offset, var.end()), end.min(var.end()), var.end()];
             for pair in cuts.windows(2).filter(|pair| pair[0] < pair[1]) {
                 let (from, length) = (pair[0], pair[1] - pair[0]);
                 let last = var.last.map(|last| mask(last >> (8 * (from - var.offset)), length));

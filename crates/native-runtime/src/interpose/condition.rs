@@ -56,7 +56,11 @@ fn turn_for(mutex: *mut pthread_mutex_t, pc: usize) -> Option<Turn> {
     turn::take(pc).filter(|turn| turn.before(Kind::Await, mutex.addr()))
 }
 
-extern "C" fn wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, pc: usize) -> c_int {
+extern "C" fn wait(
+    condition: *mut pthread_cond_t,
+    mutex: *mut pthread_mutex_t,
+    pc: usize,
+) -> c_int {
     match turn_for(mutex, pc) {
         Some(turn) => wait_in_turn(&turn, condition, mutex, None),
         // SAFETY: as the program promises.

@@ -17,8 +17,9 @@ const OUR_DESCRIPTORS: usize = 800;
 /// Whether a call on the descriptor waits.
 fn waits(file: c_int) -> bool {
     // SAFETY: asks for flags.
-    let flags =
-        unsafe { real::raw_syscall(libc::SYS_fcntl, [file as usize, libc::F_GETFL as usize, 0, 0, 0, 0]) };
+    let flags = unsafe {
+        real::raw_syscall(libc::SYS_fcntl, [file as usize, libc::F_GETFL as usize, 0, 0, 0, 0])
+    };
     flags >= 0 && flags as c_int & libc::O_NONBLOCK == 0
 }
 
@@ -90,7 +91,13 @@ extern "C" fn random_at(to: *mut c_void, most: size_t, flags: c_uint, pc: usize)
     recorded(turn.as_ref(), to, most, || unsafe { real::getrandom(to, most, flags) })
 }
 
-extern "C" fn recv_at(file: c_int, to: *mut c_void, most: size_t, flags: c_int, pc: usize) -> ssize_t {
+extern "C" fn recv_at(
+    file: c_int,
+    to: *mut c_void,
+    most: size_t,
+    flags: c_int,
+    pc: usize,
+) -> ssize_t {
     if let Some(turn) = turn::take(pc).filter(|_| flags & libc::MSG_DONTWAIT == 0) {
         await_input(&turn, file);
     }
@@ -119,12 +126,7 @@ extern "C" fn recvmsg_at(file: c_int, message: *mut c_void, flags: c_int, pc: us
     unsafe { real::recvmsg(file, message, flags) }
 }
 
-extern "C" fn accept_at(
-    file: c_int,
-    from: *mut c_void,
-    length: *mut c_uint,
-    pc: usize,
-) -> c_int {
+extern "C" fn accept_at(file: c_int, from: *mut c_void, length: *mut c_uint, pc: usize) -> c_int {
     if let Some(turn) = turn::take(pc) {
         await_input(&turn, file);
     }
@@ -227,7 +229,11 @@ extern "C" fn select_at(
     for (set, events) in [(read, libc::POLLIN), (write, libc::POLLOUT), (except, libc::POLLPRI)] {
         let set = set.cast::<libc::fd_set>();
         let is_in = |file: c_int| !set.is_null() && unsafe { libc::FD_ISSET(file, set) };
-        wanted.extend((0..count).filter(|&fd| is_in(fd)).map(|fd| pollfd { fd, events, revents: 0 }));
+        wanted.extend((0..count).filter(|&fd| is_in(fd)).map(|fd| pollfd {
+            fd,
+            events,
+            revents: 0,
+        }));
     }
     if let Some(epoll) = any_of(&wanted) {
         await_descriptor(&turn, epoll.0, span);
@@ -236,7 +242,12 @@ extern "C" fn select_at(
     real(limit)
 }
 
-extern "C" fn wait_for_child(process: pid_t, status: *mut c_int, options: c_int, pc: usize) -> pid_t {
+extern "C" fn wait_for_child(
+    process: pid_t,
+    status: *mut c_int,
+    options: c_int,
+    pc: usize,
+) -> pid_t {
     let real = |options| unsafe { real::waitpid(process, status, options) };
     let turn = turn::take(pc).filter(|_| options & libc::WNOHANG == 0);
     let Some(turn) = turn else { return real(options) };

@@ -124,4 +124,3 @@ pub unsafe extern "C" fn syscall() {
         sym call,
     )
 }
-

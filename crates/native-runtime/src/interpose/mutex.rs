@@ -140,11 +140,7 @@ fn lock_until(
     }
 }
 
-extern "C" fn timed_lock(
-    mutex: *mut pthread_mutex_t,
-    until: *const timespec,
-    pc: usize,
-) -> c_int {
+extern "C" fn timed_lock(mutex: *mut pthread_mutex_t, until: *const timespec, pc: usize) -> c_int {
     lock_until(mutex, libc::CLOCK_REALTIME, until, pc)
         // SAFETY: as the program promises.
         .unwrap_or_else(|| unsafe { real::pthread_mutex_timedlock(mutex, until) })

@@ -21,9 +21,7 @@ fn find(name: &CStr, version: Option<&CStr>) -> usize {
     // the system has.
     let found = unsafe {
         match version {
-            Some(version) => {
-                libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr())
-            }
+            Some(version) => libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()),
             None => libc::dlsym(libc::RTLD_NEXT, name.as_ptr()),
         }
     };

@@ -138,8 +138,7 @@ extern "C" fn barrier_wait(barrier: *mut Barrier, pc: usize) -> c_int {
             let is_last = gathering.present == gathering.count;
             let opened = gathering.opened;
             if is_last {
-                *gathering =
-                    Gathering { present: 0, opened: opened + 1, count: gathering.count };
+                *gathering = Gathering { present: 0, opened: opened + 1, count: gathering.count };
             }
             (is_last, opened)
         })?;

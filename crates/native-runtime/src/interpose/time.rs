@@ -73,10 +73,8 @@ extern "C" fn get_time(clock: clockid_t, to: *mut timespec, pc: usize) -> c_int 
 extern "C" fn get_day(to: *mut timeval, zone: *mut c_void, pc: usize) -> c_int {
     match now(pc) {
         Some(Nanos(now)) if !to.is_null() => {
-            let time = timeval {
-                tv_sec: (now / SECOND) as i64,
-                tv_usec: (now % SECOND / 1_000) as i64,
-            };
+            let time =
+                timeval { tv_sec: (now / SECOND) as i64, tv_usec: (now % SECOND / 1_000) as i64 };
             // SAFETY: as the program promises.
             unsafe { to.write(time) };
             0

@@ -130,9 +130,8 @@ impl Globals {
             Way { name: global.name.clone(), member: global.name.clone(), is_element: false };
         let unit = &self.units[global.unit];
         let dwarf = self.dwarf.as_ref()?;
-        let leaf = global
-            .of
-            .and_then(|of| descend(dwarf, unit, of, at - global.from, size, &mut way, 0));
+        let leaf =
+            global.of.and_then(|of| descend(dwarf, unit, of, at - global.from, size, &mut way, 0));
         let (offset, length, values) = leaf.unwrap_or((at - global.from, 0, Values::default()));
         Some(Named {
             name: way.name,
@@ -209,7 +208,8 @@ fn member_at(
         if !matches!(entry.tag(), gimli::DW_TAG_member | gimli::DW_TAG_inheritance) {
             continue;
         }
-        let Some(from) = entry.attr_value(gimli::DW_AT_data_member_location).and_then(number) else {
+        let Some(from) = entry.attr_value(gimli::DW_AT_data_member_location).and_then(number)
+        else {
             continue;
         };
         let Some(inner) = type_of(entry) else { continue };

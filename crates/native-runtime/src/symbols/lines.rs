@@ -45,7 +45,8 @@ pub(super) fn find(lines: &Context<Bytes>, at: u64) -> Option<CodePlace> {
     let outermost = found.last()?.function.clone();
     let own = found.iter().position(|place| !place.is_library).unwrap_or(0);
     let place = found.swap_remove(own);
-    (!place.file.is_empty() || !place.function.is_empty()).then_some(CodePlace { outermost, ..place })
+    (!place.file.is_empty() || !place.function.is_empty())
+        .then_some(CodePlace { outermost, ..place })
 }
 
 /// Headers and sources that come with the compiler or the system.
@@ -86,9 +87,15 @@ mod tests {
         assert_eq!(bare("transfer"), "transfer");
         assert_eq!(bare("Bank::pay(int, std::vector<int>&)"), "Bank::pay");
         assert_eq!(bare("Functor::operator()(int) const"), "Functor::operator()");
-        assert_eq!(bare("std::map<int, void (*)(int)>::find(int)"), "std::map<int, void (*)(int)>::find");
+        assert_eq!(
+            bare("std::map<int, void (*)(int)>::find(int)"),
+            "std::map<int, void (*)(int)>::find"
+        );
         assert_eq!(bare("(anonymous namespace)::go()"), "(anonymous namespace)::go");
-        assert_eq!(bare("core::ops::function::FnOnce::call_once"), "core::ops::function::FnOnce::call_once");
+        assert_eq!(
+            bare("core::ops::function::FnOnce::call_once"),
+            "core::ops::function::FnOnce::call_once"
+        );
     }
 
     #[test]

@@ -42,7 +42,8 @@ static void nest(int depth) {
 static void wait_in_vain(void) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 3600;
+    until.tv_nsec = 0;
+    until.tv_sec += 1;
     pthread_mutex_lock(&recursive);
     pthread_cond_timedwait(&never, &recursive, &until);
     pthread_mutex_unlock(&recursive);

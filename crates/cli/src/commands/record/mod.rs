@@ -24,7 +24,8 @@ pub fn run(record: &Record) -> Result<u8> {
         ..RunOptions::new(Output::Shared)
     };
     let kind = front_ends::of_program(&record.program);
-    let mut front_end = kind.prepare(&front_ends::with_scope(&record.program, &record.scope), options)?;
+    let mut front_end =
+        kind.prepare(&front_ends::with_scope(&record.program, &record.scope), options)?;
     let trace = std::path::absolute(&record.out).unwrap_or_else(|_| record.out.clone());
     check_writable(&trace)?;
     termination::note_signals();

@@ -1,0 +1,5 @@
+//! Native programs, built by our wrappers, recorded, replayed and explored. Needs gcc and g++.
+
+mod examples;
+mod harness;
+mod transparency;

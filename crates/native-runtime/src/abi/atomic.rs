@@ -101,9 +101,10 @@ impl Number for u128 {
         unsafe {
             asm!(
                 "xchg {kept}, rbx",
-                "lock cmpxchg16b [{at}]",
+                "lock cmpxchg16b [rdi]",
                 "mov rbx, {kept}",
-                at = in(reg) at,
+                // Not in any register: the compiler may choose rbx, which the first instruction changes.
+                in("rdi") at,
                 kept = inout(reg) new as u64 => _,
                 inlateout("rax") expected as u64 => low,
                 inlateout("rdx") (expected >> 64) as u64 => high,

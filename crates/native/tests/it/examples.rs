@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use untorn_explore::{Exploration, Options, Outcome};
+use untorn_explore::{AtomicityViolation, Exploration, Options, Outcome, ReplayTrial};
 use untorn_frontend::compare::{Compared, compare, names};
 use untorn_schedule::{PolicyKind, RunSpec};
 
@@ -52,7 +52,9 @@ fn holds_what_it_says(source: &Path) {
         ["violation", "of", block, "on", field] => {
             let is_it = |(own, of): &(String, String)| own.ends_with(block) && of.contains(field);
             assert!(found.iter().any(is_it), "{name}: {found:?}");
-            let replayed = outcome.violations.iter().all(|violation| violation.evidence.replayed);
+            let is_exact =
+                |violation: &AtomicityViolation| violation.evidence.replay == ReplayTrial::Exact;
+            let replayed = outcome.violations.iter().all(is_exact);
             assert!(replayed, "{name}");
         }
         ["deadlock"] => assert_eq!(outcome.deadlocks.len(), 1, "{name}"),

@@ -60,8 +60,7 @@ impl Converter {
         let part = self.heap.part(address).map(|part| part.0);
         let global = || {
             let is_static = crate::modules::is_static(address);
-            let named = is_static.then(|| crate::symbols::global_object(address)).flatten();
-            named
+            is_static.then(|| crate::symbols::global_object(address)).flatten()
         };
         let local = || {
             let (_, label, offset) = self.stacks.frame_of(address)?;

@@ -15,6 +15,14 @@ use crate::modules;
 use crate::probe::Piece;
 use crate::symbols::{self, Named, Values};
 
+/// What a thread did with a variable: the bytes that it read or wrote.
+#[derive(Clone, Copy, Debug)]
+struct Transfer {
+    access: Access,
+    write: bool,
+    bytes: u64,
+}
+
 impl Converter {
     pub(super) fn access(
         &mut self,
@@ -32,7 +40,7 @@ impl Converter {
         if let Some(var) = self.words.exact(word, offset, size) {
             var.last = Some(record.value);
             let var = *var;
-            self.push(thread, meaning, &var, access, write, record.value, out);
+            self.push(thread, meaning, &var, Transfer { access, write, bytes: record.value }, out);
             return;
         }
         let vars = self.resolve(word, offset, size, (!write).then_some(record.value));
@@ -44,7 +52,7 @@ impl Converter {
             if let Some(known) = self.words.exact(word, var.offset, var.size) {
                 known.last = Some(value);
             }
-            self.push(thread, meaning, &var, access, write, value, out);
+            self.push(thread, meaning, &var, Transfer { access, write, bytes: value }, out);
         }
     }
 
@@ -53,11 +61,10 @@ impl Converter {
         thread: ThreadId,
         meaning: Meaning,
         var: &Var,
-        access: Access,
-        write: bool,
-        bytes: u64,
+        transfer: Transfer,
         out: &mut Writer<File>,
     ) {
+        let Transfer { access, write, bytes } = transfer;
         let value = self.value(bytes, var.size, var.values);
         let (known, id) = (true, var.id);
         let op = match write {
@@ -142,7 +149,7 @@ impl Converter {
         while at < from + length {
             let left = from + length - at;
             let address = (word << 3) + usize::from(at);
-            let declared = named(address, left.into());
+            let declared = named(address);
             let own = declared
                 .filter(|part| part.address == address && part.size > 0)
                 .map_or(left, |part| part.size.min(left.into()) as u8);
@@ -168,7 +175,7 @@ impl Converter {
 
     /// A new variable with its name.
     fn name_var(&mut self, address: usize, size: usize) -> (VarId, Values) {
-        if let Some(named) = named(address, size) {
+        if let Some(named) = named(address) {
             let owner = named.name.rsplit_once('.').map(|(owner, _)| owner.to_owned());
             let owner = owner.map_or(ObjectId::NONE, |owner| self.heap.object_of_global(&owner));
             let role = if named.is_element { VarRole::Element } else { VarRole::Static };
@@ -211,6 +218,6 @@ impl Converter {
 }
 
 /// The global variable, or its part, at an address.
-fn named(address: usize, size: usize) -> Option<Named> {
-    modules::is_static(address).then(|| symbols::global_at(address, size)).flatten()
+fn named(address: usize) -> Option<Named> {
+    modules::is_static(address).then(|| symbols::global_at(address)).flatten()
 }

@@ -20,32 +20,30 @@ fn is_taken(result: c_int) -> bool {
 /// Takes the mutex. While another thread has it in the model, this one waits in the scheduler.
 fn take(turn: &Turn, mutex: *mut pthread_mutex_t) -> c_int {
     let address = mutex.addr();
-    loop {
-        if !turn.await_mutex(address) {
-            // SAFETY: as the program promises, here and below.
-            return unsafe { real::pthread_mutex_lock(mutex) };
+    if !turn.await_mutex(address) {
+        // SAFETY: as the program promises, here and below.
+        return unsafe { real::pthread_mutex_lock(mutex) };
+    }
+    match unsafe { real::pthread_mutex_trylock(mutex) } {
+        libc::EBUSY if turn.host().locks.owner_is(address, turn.me) => {
+            // Its own, and not recursive: an error that the type decides about, or a thread that waits for itself.
+            take_again(turn, mutex)
         }
-        match unsafe { real::pthread_mutex_trylock(mutex) } {
-            libc::EBUSY if turn.host().locks.owner_is(address, turn.me) => {
-                // Its own, and not recursive: an error that the type decides about, or a thread that waits for itself.
-                return take_again(turn, mutex);
+        libc::EBUSY => {
+            // Somebody who is not controlled has it, or another process.
+            turn.control().leave_contended(());
+            let result = unsafe { real::pthread_mutex_lock(mutex) };
+            turn.control().come_back(());
+            if is_taken(result) {
+                taken(turn, address);
             }
-            libc::EBUSY => {
-                // Somebody who is not controlled has it, or another process.
-                turn.control().leave_contended(());
-                let result = unsafe { real::pthread_mutex_lock(mutex) };
-                turn.control().come_back(());
-                if is_taken(result) {
-                    taken(turn, address);
-                }
-                return result;
+            result
+        }
+        result => {
+            if is_taken(result) {
+                taken(turn, address);
             }
-            result => {
-                if is_taken(result) {
-                    taken(turn, address);
-                }
-                return result;
-            }
+            result
         }
     }
 }
@@ -130,12 +128,9 @@ fn lock_until(
         turn.run.begin_timed();
         let woken = turn.await_change(waited_on(address), Some(deadline));
         turn.run.end_timed();
-        match woken? {
-            Wake::TimedOut => {
-                turn.record(Kind::SyncRead, address, 1);
-                return Some(libc::ETIMEDOUT);
-            }
-            _ => {}
+        if woken? == Wake::TimedOut {
+            turn.record(Kind::SyncRead, address, 1);
+            return Some(libc::ETIMEDOUT);
         }
     }
 }

@@ -123,15 +123,14 @@ impl Globals {
     }
 
     /// The variable, or its part, at these bytes.
-    pub(super) fn find(&self, at: u64, size: usize) -> Option<Named> {
+    pub(super) fn find(&self, at: u64) -> Option<Named> {
         let behind = self.all.partition_point(|global| global.from <= at);
         let global = self.all[..behind].iter().rev().take(4).find(|global| at < global.to)?;
         let mut way =
             Way { name: global.name.clone(), member: global.name.clone(), is_element: false };
         let unit = &self.units[global.unit];
         let dwarf = self.dwarf.as_ref()?;
-        let leaf =
-            global.of.and_then(|of| descend(dwarf, unit, of, at - global.from, size, &mut way, 0));
+        let leaf = global.of.and_then(|of| descend(dwarf, unit, of, at - global.from, &mut way, 0));
         let (offset, length, values) = leaf.unwrap_or((at - global.from, 0, Values::default()));
         Some(Named {
             name: way.name,
@@ -151,7 +150,6 @@ fn descend(
     unit: &Unit<Bytes>,
     of: UnitOffset,
     at: u64,
-    size: usize,
     way: &mut Way,
     depth: u32,
 ) -> Option<(u64, usize, Values)> {
@@ -173,7 +171,7 @@ fn descend(
             way.name.push_str(&format!("[{index}]"));
             way.member.push_str("[]");
             way.is_element = true;
-            let inner = descend(dwarf, unit, element, at % length, size, way, depth + 1)?;
+            let inner = descend(dwarf, unit, element, at % length, way, depth + 1)?;
             Some((index * length + inner.0, inner.1, inner.2))
         }
         gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type => {
@@ -183,13 +181,13 @@ fn descend(
                 way.member.push_str(&format!(".{name}"));
                 way.is_element = false;
             }
-            let inner = descend(dwarf, unit, inner, at - from, size, way, depth + 1)?;
+            let inner = descend(dwarf, unit, inner, at - from, way, depth + 1)?;
             Some((from + inner.0, inner.1, inner.2))
         }
         // What lies in a union depends on who looks at it.
         gimli::DW_TAG_union_type => None,
         // A name for another type, or a qualifier.
-        _ => descend(dwarf, unit, type_of(&entry)?, at, size, way, depth + 1),
+        _ => descend(dwarf, unit, type_of(&entry)?, at, way, depth + 1),
     }
 }
 

@@ -93,9 +93,9 @@ pub(crate) fn place_of(pc: usize) -> CodePlace {
 }
 
 /// The global variable, or the part of one, at these bytes.
-pub(crate) fn global_at(address: usize, size: usize) -> Option<Named> {
+pub(crate) fn global_at(address: usize) -> Option<Named> {
     with(address, |symbols, at| {
-        let named = symbols.globals.find(at, size);
+        let named = symbols.globals.find(at);
         let named = named.or_else(|| {
             let (name, from) = symbols.name(at)?;
             let name = demangled(name);
@@ -116,7 +116,7 @@ pub(crate) fn global_at(address: usize, size: usize) -> Option<Named> {
 
 /// Words for an address, for messages.
 pub(crate) fn name_of_memory(address: usize) -> String {
-    match global_at(address, 1).filter(|_| modules::is_static(address)) {
+    match global_at(address).filter(|_| modules::is_static(address)) {
         Some(named) => named.name,
         None => format!("at {address:#x}"),
     }

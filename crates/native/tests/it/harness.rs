@@ -37,8 +37,7 @@ impl Folder {
         let is_cpp = source.extension().is_some_and(|ending| ending == "cpp");
         let language = if is_cpp { Language::Cpp } else { Language::C };
         let program = self.0.join("program");
-        let words =
-            ["-g".into(), "-pthread".into(), source.into(), "-o".into(), program.clone().into()];
+        let words = ["-g".into(), "-pthread".into(), source.into(), "-o".into(), program.clone()];
         let code = compile::run(language, &words.map(|word: PathBuf| OsString::from(word)));
         assert_eq!(code, Ok(0), "{}", source.display());
         program

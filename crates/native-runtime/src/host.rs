@@ -9,7 +9,7 @@ use untorn_schedule::{Blocker, LockKey, Locks, ThreadId};
 
 use crate::interpose::real;
 use crate::locks::LockTable;
-use crate::probe::{self, HOT, own_block};
+use crate::probe::{self, HOT, Spins, own_block};
 use crate::symbols;
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Locks for NativeHost {
 impl Host for NativeHost {
     type Env = ();
     type Thread = NativeThread;
-    type State = ();
+    type State = Spins;
     type Lock = Wanted;
 
     fn position(&self, (): ()) -> usize {
@@ -74,17 +74,18 @@ impl Host for NativeHost {
         self.unstoppable.load(Ordering::Relaxed) == 0
     }
 
-    fn grant(&self, (): (), _id: ThreadId, _thread: &NativeThread, _state: (), away: usize) {
+    fn grant(&self, (): (), _id: ThreadId, _thread: &NativeThread, state: Spins, away: usize) {
         HOT.away.store(away, Ordering::Relaxed);
-        probe::moves_on();
+        probe::set_spins(state);
         HOT.owner.store(own_block(), Ordering::Release);
     }
 
-    fn revoke(&self, (): (), away: usize) {
+    fn revoke(&self, (): (), away: usize) -> Spins {
         // The thread is here, or it sleeps in the system: what it was about to write it has written.
         probe::settle();
         HOT.away.store(away, Ordering::Relaxed);
         HOT.owner.store(0, Ordering::Release);
+        probe::spins()
     }
 
     /// The C library gives the memory of a thread to the next one, but only when the thread is gone. Which memory that

@@ -277,6 +277,28 @@ pub(crate) fn awaits_change(site: u32, value: u64) -> bool {
     false
 }
 
+/// What a thread has read again and again. It keeps that when it loses the token.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spins {
+    site: usize,
+    value: usize,
+    times: usize,
+}
+
+pub(crate) fn spins() -> Spins {
+    Spins {
+        site: HOT.spin_site.load(Relaxed),
+        value: HOT.spin_value.load(Relaxed),
+        times: HOT.spins.load(Relaxed),
+    }
+}
+
+pub(crate) fn set_spins(spins: Spins) {
+    HOT.spin_site.store(spins.site, Relaxed);
+    HOT.spin_value.store(spins.value, Relaxed);
+    HOT.spins.store(spins.times, Relaxed);
+}
+
 /// The thread does something else.
 #[inline(always)]
 pub(crate) fn moves_on() {

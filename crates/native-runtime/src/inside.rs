@@ -36,7 +36,15 @@ impl Inside {
 impl Drop for Inside {
     fn drop(&mut self) {
         let _ = INSIDE.try_with(|inside| inside.set(false));
+        clean_stack::<4096>();
     }
+}
+
+/// What we leave on the stack of the program it may read before it has written there: when it copies a structure of which
+/// not all bytes were set, for instance. Our addresses differ between a run and its replay, so nothing of ours is left.
+#[inline(never)]
+pub(crate) fn clean_stack<const BYTES: usize>() {
+    std::hint::black_box(&mut [0_u8; BYTES]);
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use untorn_schedule::{AnnouncedEvents, PlanPoint, RunControl, Schedule};
 
 use crate::convert::Converter;
 use crate::host::{NativeHost, NativeThread, ThreadFacts};
-use crate::inside::Inside;
+use crate::inside::{self, Inside};
 use crate::interpose::real;
 use crate::{signals, sites, watchdog};
 
@@ -138,6 +138,9 @@ fn start(path: &Path) -> Result<(), StartError> {
     Ok(())
 }
 
+/// Bytes of the stack that starting a run needs at most, with a wide margin.
+const DEEPEST: usize = 256 << 10;
+
 /// Called by the loader before the program's own initialisers.
 extern "C" fn begin(
     _count: c_int,
@@ -160,6 +163,7 @@ extern "C" fn begin(
         // The command line sees that there is no trace; this says why.
         let _ = std::fs::write(Path::new(&path).with_file_name("fault"), error.to_string());
     }
+    inside::clean_stack::<DEEPEST>();
 }
 
 /// Called by the loader after the program's own exit handlers.

@@ -97,6 +97,8 @@ pub enum Command {
     /// The same for C++: CXX='untorn c++' ./configure
     #[command(name = "c++")]
     Cxx(BuildArgs),
+    /// Build Rust: untorn cargo build
+    Cargo(BuildArgs),
     /// Run make with these compilers: untorn make -j4
     Make(BuildArgs),
     /// Look at, convert, make, cut and validate traces

@@ -78,6 +78,7 @@ fn run() -> Result<ExitCode> {
         Command::Explain(args) => explain::run(&explain::config::Explain::new(args)),
         Command::Cc(args) => return build::compile(Language::C, &args).map(ExitCode::from),
         Command::Cxx(args) => return build::compile(Language::Cpp, &args).map(ExitCode::from),
+        Command::Cargo(args) => return build::cargo(&args).map(ExitCode::from),
         Command::Make(args) => return Err(build::make(&args)),
         Command::Trace(command) => trace::run(&trace::config::TraceTask::new(command)?),
     }

@@ -167,7 +167,7 @@ fn status(
     }
 }
 
-fn code_of(status: ExitStatus) -> i32 {
+pub(crate) fn code_of(status: ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt;
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }

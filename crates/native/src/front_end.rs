@@ -79,7 +79,7 @@ fn check(command: &[String], directory: Option<&Path>) -> Result<(), FrontEndErr
             .way_out("name the command as your shell would find it, or by its path"));
     };
     let rebuild = "build it again with CC='untorn cc' CXX='untorn c++', for instance: \
-                   make clean && make CC='untorn cc' CXX='untorn c++'";
+                   make clean && make CC='untorn cc' CXX='untorn c++'; a Rust program with: untorn cargo build";
     match build_of(&path) {
         Build::Instrumented => Ok(()),
         Build::ThreadSanitizer => Err(FrontEndError::input(format!(

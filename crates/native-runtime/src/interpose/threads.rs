@@ -96,7 +96,10 @@ extern "C" fn enter(begin: *mut c_void) -> *mut c_void {
 
 /// After the function at which it starts; the second one of its kind is `worker#2`.
 fn name_of(start: Start) -> String {
-    let name = symbols::function_at(start as usize).unwrap_or_else(|| "thread".to_owned());
+    // The standard library of Rust starts all of its threads by one function, which says nothing.
+    let is_meaningful = |name: &String| !name.contains("std::sys::");
+    let name = symbols::function_at(start as usize).filter(is_meaningful);
+    let name = name.unwrap_or_else(|| "thread".to_owned());
     let mut names = NAMES.lock();
     let number = names.get_or_insert_default().entry(name.clone()).or_default();
     *number += 1;

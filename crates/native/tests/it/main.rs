@@ -2,4 +2,5 @@
 
 mod examples;
 mod harness;
+mod rust;
 mod transparency;

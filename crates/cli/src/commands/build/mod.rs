@@ -1,4 +1,4 @@
-//! `untorn cc`, `untorn c++`, `untorn make`: building native programs that can be recorded.
+//! `untorn cc`, `untorn c++`, `untorn cargo`, `untorn make`: building native programs that can be recorded.
 
 pub mod args;
 
@@ -10,6 +10,12 @@ use args::BuildArgs;
 /// The exit code is that of the compiler.
 pub fn compile(language: Language, build: &BuildArgs) -> Result<u8> {
     let code = compile::run(language, &build.arguments)?;
+    Ok(u8::try_from(code).unwrap_or(1))
+}
+
+/// The exit code is that of cargo.
+pub fn cargo(build: &BuildArgs) -> Result<u8> {
+    let code = untorn_native::cargo::run(&build.arguments)?;
     Ok(u8::try_from(code).unwrap_or(1))
 }
 

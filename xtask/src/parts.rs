@@ -107,6 +107,7 @@ fn test_command(words: &[String]) -> std::process::Command {
 
 fn unit() -> Result<()> {
     setup::base()?;
+    setup::native()?;
     run(test_command(&without_programs(&everything_but_programs())))
 }
 

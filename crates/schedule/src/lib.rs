@@ -46,6 +46,7 @@
 
 mod blocker;
 mod deadlock;
+mod inputs;
 mod marks;
 mod outcome;
 mod outrun;
@@ -61,6 +62,7 @@ mod turn;
 
 pub use blocker::{Blocker, LockKey, Locks, Nanos};
 pub use deadlock::{BlockedThread, Deadlock};
+pub use inputs::{Input, InputPlace, Inputs};
 pub use marks::{ExpectedEvents, Marks, MarksError, Role};
 pub use outcome::{Divergence, Outcome, PlanFailure, PlanRelease};
 pub use plan::{

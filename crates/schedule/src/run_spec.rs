@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Marks, Plan, PolicyKind};
+use crate::{Inputs, Marks, Plan, PolicyKind};
 
 /// The default quantum.
 pub const DEFAULT_QUANTUM: u64 = 1_000_000;
@@ -18,6 +18,12 @@ pub struct RunSpec {
     pub seed: u64,
     /// Events after which a thread that never blocks lets others run.
     pub quantum: u64,
+    /// What the program is given instead of its own inputs.
+    #[serde(default, skip_serializing_if = "Inputs::is_empty")]
+    pub inputs: Inputs,
+    /// Besides the trace, what its threads computed is recorded, so that they can be re-executed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub path_log: bool,
 }
 
 /// What decides which thread runs next.
@@ -39,16 +45,21 @@ pub enum RunControl {
 
 impl RunSpec {
     pub const fn policy(policy: PolicyKind, seed: u64) -> Self {
-        Self { control: RunControl::Policy(policy), seed, quantum: DEFAULT_QUANTUM }
+        Self::by(RunControl::Policy(policy), seed)
     }
 
     pub const fn marked(policy: PolicyKind, seed: u64, marks: Marks) -> Self {
-        Self { control: RunControl::Marks { policy, marks }, seed, quantum: DEFAULT_QUANTUM }
+        Self::by(RunControl::Marks { policy, marks }, seed)
     }
 
     pub const fn plan(plan: Plan) -> Self {
         let policy = PolicyKind::RunToBlock;
-        Self { control: RunControl::Plan { plan, policy }, seed: 0, quantum: DEFAULT_QUANTUM }
+        Self::by(RunControl::Plan { plan, policy }, 0)
+    }
+
+    const fn by(control: RunControl, seed: u64) -> Self {
+        let inputs = Inputs::none();
+        Self { control, seed, quantum: DEFAULT_QUANTUM, inputs, path_log: false }
     }
 }
 
@@ -120,11 +131,22 @@ mod tests {
             RunSpec::policy(PolicyKind::Pct { depth: 4, length: 77 }, u64::MAX),
             RunSpec::marked(PolicyKind::AtomFuzzer, 3, marks),
             RunSpec { quantum: 5, ..RunSpec::plan(plan) },
+            RunSpec {
+                inputs: Inputs::arguments(["a b", ""]),
+                path_log: true,
+                ..RunSpec::default()
+            },
         ];
         for spec in specs {
             let text = serde_json::to_string(&spec).expect("text");
             assert_eq!(serde_json::from_str::<RunSpec>(&text).expect("the same"), spec, "{text}");
         }
+    }
+
+    #[test]
+    fn a_description_without_inputs_is_written_as_before() {
+        let text = serde_json::to_string(&RunSpec::default()).expect("text");
+        assert_eq!(text, r#"{"control":{"policy":"run-to-block"},"seed":0,"quantum":1000000}"#);
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Record {
         };
         Ok(Self {
             out: args.output,
-            spec: RunSpec { control, seed: args.seed, quantum: args.quantum },
+            spec: RunSpec { control, seed: args.seed, quantum: args.quantum, ..RunSpec::default() },
             scope: scope(args.scope),
             watchdog: Duration::from_millis(args.patience),
             pin: !args.no_pin,

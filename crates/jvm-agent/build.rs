@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCES: &str = "java";
-const CLASSES: [&str; 16] = [
+const CLASSES: [&str; 17] = [
     "java/lang/UntornArguments",
     "java/lang/UntornArrays",
     "java/lang/UntornAtomics",
@@ -16,6 +16,7 @@ const CLASSES: [&str; 16] = [
     "java/lang/UntornLocks",
     "java/lang/UntornOffsets",
     "java/lang/UntornOrders",
+    "java/lang/UntornPath",
     "java/lang/UntornProbe",
     "java/lang/UntornResults",
     "java/lang/UntornScenario",

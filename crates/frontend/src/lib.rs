@@ -18,7 +18,7 @@ pub mod termination;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use untorn_schedule::RunSpec;
+use untorn_schedule::{Inputs, RunSpec};
 
 pub use error::{FaultKind, FrontEndError};
 pub use folder::PrivateFolder;
@@ -83,6 +83,24 @@ pub trait FrontEnd {
     /// If they are none that this front end understands, or could change now.
     fn set_options(&mut self, options: &serde_json::Value) -> Result<(), FrontEndError> {
         Err(FrontEndError::run(format!("options cannot be changed any more: {options}")))
+    }
+
+    /// What the program is given from outside and a run may replace: [`RunSpec::inputs`].
+    fn inputs(&self) -> Inputs {
+        Inputs::none()
+    }
+
+    /// What the threads of a run did that was made with [`RunSpec::path_log`], by its trace; `inputs` are all that are known
+    /// of that run. `None` if this front end cannot tell. What was logged is removed.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn path(
+        &mut self,
+        _trace: &Path,
+        _inputs: &Inputs,
+    ) -> Result<Option<untorn_symbolic::Path>, FrontEndError> {
+        Ok(None)
     }
 
     /// What the user should know of how the runs were made.

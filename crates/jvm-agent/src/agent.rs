@@ -19,6 +19,7 @@ use untorn_bytecode::ClassFile;
 use untorn_jvm_protocol::CLASSES_ONLY;
 use untorn_jvm_protocol::config::{Config, ConfigError};
 use untorn_jvm_protocol::jvm_selection::SELECT;
+use untorn_jvm_protocol::path_log::SiteWriter;
 use untorn_runtime::{Control, SpareBuffers};
 use untorn_schedule::AnnouncedEvents;
 
@@ -29,6 +30,7 @@ use crate::jvm_selection::{self, take_config};
 use crate::jvmti::{Jvmti, JvmtiFault};
 use crate::locks::LockWords;
 use crate::natives::Originals;
+use crate::path_memory::PathMemory;
 use crate::plans::PlanSites;
 use crate::probe::Probe;
 use crate::run::{Run, asked_points};
@@ -72,8 +74,9 @@ pub(crate) const JUNIT: [(&CStr, &[u8]); 2] =
     [java_half!("UntornJUnit"), java_half!("UntornJUnit$Result")];
 
 /// The classes of the probes, the runner of JUnit tests, and the server that makes many runs.
-const JAVA_HALF: [(&CStr, &[u8]); 16] = [
+const JAVA_HALF: [(&CStr, &[u8]); 17] = [
     java_half!("UntornProbe"),
+    java_half!("UntornPath"),
     java_half!("UntornKeptReferent"),
     java_half!("UntornValues"),
     java_half!("UntornAtomics"),
@@ -102,6 +105,8 @@ pub(crate) struct Agent {
     pub(crate) rewriter: Arc<Rewriter>,
     /// Who asks for runs, if this JVM makes many.
     pub(crate) server: Option<Server>,
+    /// Where the probes log what threads compute.
+    path_log: Option<PathMemory>,
     vm: watchdog::Vm,
 }
 
@@ -225,7 +230,15 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
             PlanSites::new(points, announced == AnnouncedEvents::Everything)
         }
     };
-    let rewriter = Arc::new(Rewriter::new(Scope::new(&config.scope), asked));
+    let mut rewriter = Rewriter::new(Scope::new(&config.scope), asked);
+    let path_log = match &config.path_log {
+        Some(folder) => {
+            rewriter.log_paths(SiteWriter::new(folder)?);
+            Some(PathMemory::map(folder)?)
+        }
+        None => None,
+    };
+    let rewriter = Arc::new(rewriter);
     let host: &'static JvmHost = Box::leak(Box::new(JvmHost {
         jvmti,
         probe: OnceLock::new(),
@@ -237,7 +250,7 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
     run.control.report();
     let run = AtomicPtr::new(Box::into_raw(Box::new(run)));
     let (originals, vm) = (Originals::default(), watchdog::Vm(vm));
-    let _ = AGENT.set(Agent { run, host, originals, rewriter, server, vm });
+    let _ = AGENT.set(Agent { run, host, originals, rewriter, server, path_log, vm });
     ask_for_events(jvmti)?;
     Ok(())
 }
@@ -328,6 +341,9 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _thread: j
             agent.host().probe.set(probe).ok()?;
             if agent.run().config.scenario.is_some() {
                 scenario::set_up(jni)?;
+            }
+            if let Some(memory) = &agent.path_log {
+                memory.set_up(jni)?;
             }
             if agent.server.is_some() { server::set_up(jni) } else { Some(()) }
         };

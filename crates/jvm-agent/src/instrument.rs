@@ -12,6 +12,7 @@ mod lambdas;
 mod library;
 mod methods;
 mod monitors;
+mod paths;
 mod references;
 mod tracked_calls;
 mod unseen;
@@ -23,7 +24,10 @@ use untorn_bytecode::{
     ClassEditor, ClassError, ClassFile, Code, Instr, Method, PoolFull, SkipReason, Snippet, op,
 };
 
+use untorn_jvm_protocol::path_log::SiteWriter;
+
 use self::cache::Cache;
+use self::paths::PathSites;
 use crate::classes::Classes;
 use crate::plans::PlanSites;
 use crate::scope::{Depth, Scope};
@@ -47,6 +51,8 @@ pub struct Rewriter {
     pub tally: Mutex<Tally>,
     /// In a JVM that makes many runs.
     cache: Cache,
+    /// Where the sites of a path log are written, if this run has one.
+    path_sites: Option<Mutex<SiteWriter>>,
 }
 
 /// Statistics of what was rewritten and what was not.
@@ -110,6 +116,7 @@ impl Rewriter {
             plan,
             tally: Mutex::default(),
             cache: Cache::default(),
+            path_sites: None,
         }
     }
 
@@ -128,7 +135,7 @@ impl Rewriter {
         if depth == Depth::Untouched {
             return None;
         }
-        match self.edit(&class, depth) {
+        match self.edit(&class, bytes, depth) {
             Ok(rewritten) => rewritten,
             Err(error) => {
                 self.skip_class(class.name(), &error);
@@ -137,8 +144,22 @@ impl Rewriter {
         }
     }
 
-    fn edit(&self, class: &ClassFile<'_>, depth: Depth) -> Result<Option<Vec<u8>>, RewriteError> {
+    /// From now on code of the application logs what it computes.
+    pub(crate) fn log_paths(&mut self, sites: SiteWriter) {
+        self.path_sites = Some(Mutex::new(sites));
+    }
+
+    fn edit(
+        &self,
+        class: &ClassFile<'_>,
+        bytes: &[u8],
+        depth: Depth,
+    ) -> Result<Option<Vec<u8>>, RewriteError> {
         let mut edit = ClassEdit::new(self, class, depth);
+        let path_sites = self.path_sites.as_ref().filter(|_| depth == Depth::Application);
+        let mut path_sites =
+            path_sites.map(|sites| sites.lock().unwrap_or_else(PoisonError::into_inner));
+        edit.paths = path_sites.as_ref().map(|sites| PathSites::from(sites.next_site()));
         edit.hold_referents()?;
         edit.add_stream_hash()?;
         for index in 0..class.methods().len() {
@@ -152,6 +173,10 @@ impl Rewriter {
             return Ok(None);
         }
         let methods = edit.methods;
+        if let (Some(writer), Some(paths)) = (&mut path_sites, edit.paths.take()) {
+            // Without its sites the log cannot be read, which its reader says.
+            let _ = writer.add(bytes, paths.sites);
+        }
         let rewritten = edit.editor.finish()?;
         self.count(class, depth, methods, &rewritten.skipped);
         Ok(Some(rewritten.bytes))
@@ -205,6 +230,7 @@ struct ClassEdit<'r, 'a> {
     methods: u64,
     /// By method, cached: whether it accesses shared state.
     touching: Vec<bool>,
+    paths: Option<PathSites>,
 }
 
 impl<'r, 'a> ClassEdit<'r, 'a> {
@@ -220,6 +246,7 @@ impl<'r, 'a> ClassEdit<'r, 'a> {
             touched: false,
             methods: 0,
             touching: Vec::new(),
+            paths: None,
         }
     }
 
@@ -266,7 +293,9 @@ impl<'r, 'a> ClassEdit<'r, 'a> {
             scratch: None,
             spilled: None,
             edits: 0,
+            made: Vec::new(),
         };
+        edit.path_begins(&instrs)?;
         edit.wraps(&instrs)?;
         edit.lambda_maker(&instrs)?;
         if edit.class.depth >= Depth::Locks {
@@ -294,6 +323,8 @@ struct MethodPass<'c, 'r, 'a> {
     spilled: Option<u16>,
     /// How many changes were made.
     edits: usize,
+    /// Whether the objects under construction, the outermost first, are on the stack twice.
+    made: Vec<bool>,
 }
 
 impl<'a> MethodPass<'_, '_, 'a> {
@@ -304,6 +335,8 @@ impl<'a> MethodPass<'_, '_, 'a> {
         let mut decision = None;
         for instr in instrs {
             let unit = self.tracked_call_begins(instr)?;
+            // Beside the access: at the next probe the thread may lose the token.
+            self.path_after(instr, initialised)?;
             match instr.opcode {
                 op::MONITORENTER | op::MONITOREXIT => self.monitor(instr)?,
                 op::INVOKEVIRTUAL | op::INVOKESTATIC | op::INVOKEINTERFACE => self.call(instr)?,

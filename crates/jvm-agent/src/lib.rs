@@ -19,6 +19,7 @@ mod jvm_selection;
 mod jvmti;
 mod locks;
 mod natives;
+mod path_memory;
 mod plans;
 mod probe;
 mod run;

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jvmti_bindings::sys::jni::{JNI_OK, JNIEnv, JNINativeMethod, jboolean, jclass, jint, jobject};
-use untorn_jvm_protocol::server::{Answer, Request, RunEnd};
+use untorn_jvm_protocol::server::{ARGUMENT_END, Answer, Request, RunEnd};
 use untorn_runtime::{Leftovers, SpareBuffers};
 use untorn_schedule::AnnouncedEvents;
 
@@ -157,6 +157,8 @@ fn begin(agent: &Agent, server: &Server, jni: Jni, request: Request) -> Result<(
     for (fd, path) in [1, 2].into_iter().zip(&output) {
         redirect(fd, path)?;
     }
+    read_from(config.stdin.as_deref().unwrap_or(Path::new("/dev/null")))?;
+    replace_arguments(jni, config.arguments.as_deref());
     config.server = agent.run().config.server.clone();
     let (points, announced) = asked_points(&config.spec.control);
     let everything = announced == AnnouncedEvents::Everything;
@@ -193,6 +195,23 @@ fn redirect(fd: i32, path: &Path) -> io::Result<()> {
     // SAFETY: both are open descriptors of this process.
     let done = unsafe { libc::dup2(file.as_raw_fd(), fd) };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// From now on standard input is this file.
+fn read_from(path: &Path) -> io::Result<()> {
+    let file = std::fs::File::open(path)?;
+    // SAFETY: both are open descriptors of this process.
+    let done = unsafe { libc::dup2(file.as_raw_fd(), 0) };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// The next run has these arguments; without any, those that the JVM was started with.
+fn replace_arguments(jni: Jni, arguments: Option<&[String]>) {
+    let Some(class) = jni.find_class(c"java/lang/UntornServer") else { return };
+    let Some(field) = jni.static_field(class, c"replaced", c"Ljava/lang/String;") else { return };
+    let text = arguments.map(|words| words.join(&ARGUMENT_END.to_string()));
+    let text = text.and_then(|text| jni.new_text(&text));
+    jni.set_object(class, field, text.unwrap_or(std::ptr::null_mut()));
 }
 
 /// What the thread `main` needs. References are global.

@@ -27,6 +27,15 @@ pub struct Config {
     /// What standard input answered in the run that is repeated, encoded.
     #[serde(default)]
     pub input: Option<PathBuf>,
+    /// The file that is standard input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<PathBuf>,
+    /// The arguments of the program, in a JVM that makes many runs and was started with others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Vec<String>>,
+    /// The folder into which what threads compute is logged; see [`crate::path_log`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_log: Option<PathBuf>,
     /// Milliseconds without an event after which the watchdog looks at the thread that has the token.
     pub patience_ms: u64,
     /// Keep controlled threads on one processor: hand-overs are several times faster there.

@@ -9,6 +9,7 @@ pub mod config;
 pub mod java_home;
 pub mod jvm_options;
 pub mod jvm_selection;
+pub mod path_log;
 pub mod server;
 
 /// The class that runs a JUnit test; every JVM with the agent has it.

@@ -11,6 +11,9 @@ use untorn_runtime_protocol::Progress;
 
 use crate::config::Config;
 
+/// Separates the arguments of a program on their way to its `main`.
+pub const ARGUMENT_END: char = '\u{1}';
+
 /// One run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {

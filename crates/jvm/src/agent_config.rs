@@ -12,6 +12,7 @@ use untorn_trace::{RunMeta, RunSetup};
 
 use crate::class_files::checksums;
 use crate::front_end::NAME;
+use crate::inputs;
 use crate::launch::{Launch, is_indirect_launch};
 
 /// What all runs of a prepared program have in common.
@@ -39,13 +40,16 @@ impl Common {
 
     /// For one run.
     pub fn config(&self, spec: &RunSpec, trace: &Path, launch: &Launch) -> Config {
+        let words = inputs::with_inputs(&self.command, &spec.inputs);
+        let mut environment = self.surroundings.environment.clone();
+        environment.extend(inputs::variables(&spec.inputs));
         let meta = RunMeta {
-            command: self.command.clone(),
+            command: words,
             seed: Some(spec.seed),
             front_end: NAME.to_owned(),
             setup: Some(RunSetup {
                 directory: self.surroundings.directory.clone(),
-                environment: self.surroundings.environment.clone(),
+                environment,
                 run: json!(spec),
                 front_end: json!(self.own),
             }),
@@ -59,6 +63,9 @@ impl Common {
             scope: self.own.scope.clone(),
             replay: None,
             input: None,
+            stdin: None,
+            arguments: inputs::arguments(&self.command, &spec.inputs),
+            path_log: spec.path_log.then(|| path_log_of(trace)),
             patience_ms: self.watchdog.as_millis() as u64,
             pin: self.pin,
             owner: Owner::this_process(),
@@ -67,6 +74,12 @@ impl Common {
             scenario: self.own.scenario.clone(),
         }
     }
+}
+
+/// Where a run whose trace is there logs what its threads compute.
+pub fn path_log_of(trace: &Path) -> PathBuf {
+    let trace = std::path::absolute(trace).unwrap_or_else(|_| trace.to_owned());
+    trace.with_extension("paths")
 }
 
 /// # Errors

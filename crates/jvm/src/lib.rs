@@ -8,6 +8,7 @@ mod agent_config;
 mod class_files;
 mod class_path;
 mod front_end;
+mod inputs;
 pub mod jdk;
 mod launch;
 mod noise;

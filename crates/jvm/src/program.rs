@@ -54,7 +54,7 @@ pub(crate) fn is_scenario(command: &[String]) -> bool {
 }
 
 /// Options of `java` whose value is the next word.
-const WITH_VALUE: [&str; 14] = [
+pub(crate) const WITH_VALUE: [&str; 14] = [
     "-cp",
     "-classpath",
     "--class-path",

@@ -11,9 +11,9 @@ use untorn_frontend::{
     RunOptions, RunResult, UncaughtException, Unseen, Watch,
 };
 use untorn_jvm_protocol::config::Config;
-use untorn_jvm_protocol::{CLASSES_ONLY, NO_TEST_EXIT};
+use untorn_jvm_protocol::{CLASSES_ONLY, NO_TEST_EXIT, path_log};
 use untorn_runtime_protocol::{DEADLOCK_EXIT, Progress, SCHEDULE};
-use untorn_schedule::{RunSpec, Schedule};
+use untorn_schedule::{InputPlace, Inputs, RunSpec, Schedule};
 use untorn_trace::formats::utr;
 use untorn_trace::{RecordingSummary, RunMeta};
 
@@ -21,7 +21,7 @@ use crate::agent_config::{self, Common, ReplayFiles};
 use crate::launch::{Launch, LaunchError, Start, find_agent};
 use crate::program::{is_junit, is_scenario};
 use crate::warm::{self, FreshRun, WarmRun, WarmRuns};
-use crate::{noise, which_jvm};
+use crate::{inputs, noise, which_jvm};
 
 /// A run whose output is kept may take this long, if nobody says how long.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -92,6 +92,24 @@ impl FrontEnd for JvmRunner {
 
     fn end_by(&mut self, moment: Option<Instant>) {
         self.workers.iter_mut().for_each(|worker| worker.until = moment);
+    }
+
+    fn inputs(&self) -> Inputs {
+        inputs::of_command(&self.workers[0].common.command)
+    }
+
+    fn path(
+        &mut self,
+        trace: &Path,
+        inputs: &Inputs,
+    ) -> Result<Option<untorn_symbolic::Path>, FrontEndError> {
+        let folder = agent_config::path_log_of(trace);
+        let log = path_log::PathLog::read(&folder).map_err(|error| {
+            FrontEndError::run(format!("cannot read {}: {error}", folder.display()))
+        })?;
+        // It is in memory now, and is of no use to anybody else.
+        let _ = std::fs::remove_dir_all(folder);
+        Ok(Some(untorn_symbolic::replay::replay(&log, inputs)))
     }
 
     fn notes(&self) -> Vec<String> {
@@ -184,7 +202,7 @@ impl Worker {
     }
 
     fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
-        let config = self.common.config(spec, trace, &self.launch);
+        let config = self.config(spec, trace)?;
         if let Some(ran) = self.run_warm(&config) {
             self.keep_plan(spec, trace);
             return ran;
@@ -226,9 +244,13 @@ impl Worker {
     /// Only a program whose output is kept aside can be run so.
     fn warm_program<'a>(&'a self, config: &'a Config) -> Option<warm::Program<'a>> {
         let Streams::Kept(output) = &self.streams else { return None };
+        if !inputs::may_be_warm(config) {
+            return None;
+        }
+        let start = Start { words: &self.common.command, ..self.start(config, &[]) };
         Some(warm::Program {
             launch: &self.launch,
-            start: self.start(config, &[]),
+            start,
             surroundings: &self.common.surroundings,
             output,
             patience: self.patience(),
@@ -257,8 +279,29 @@ impl Worker {
 
     fn run_fresh(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
         self.keep_plan(spec, trace);
-        let config = self.common.config(spec, trace, &self.launch);
+        let config = self.config(spec, trace)?;
         self.run_by(&config, &[])
+    }
+
+    /// What a replay logs, nobody reads.
+    fn with_private_log(&self, config: Config) -> Result<Config, FrontEndError> {
+        let Some(folder) = config.path_log else { return Ok(config) };
+        // It was made for this run.
+        let _ = std::fs::remove_dir_all(folder);
+        let folder = self.launch.folder().join("paths");
+        make_log_folder(&folder)?;
+        Ok(Config { path_log: Some(folder), ..config })
+    }
+
+    fn config(&self, spec: &RunSpec, trace: &Path) -> Result<Config, FrontEndError> {
+        let mut config = self.common.config(spec, trace, &self.launch);
+        if let Some(text) = spec.inputs.get(&InputPlace::StandardInput) {
+            config.stdin = Some(self.launch.write("stdin", text.as_bytes())?);
+        }
+        if let Some(folder) = &config.path_log {
+            make_log_folder(folder)?;
+        }
+        Ok(config)
     }
 
     /// Repeats a recorded run.
@@ -273,8 +316,9 @@ impl Worker {
             meta: RunMeta { summary: None, ..repeat.meta.clone() },
             replay: Some(repeat.files.schedule.clone()),
             input: Some(repeat.files.input.clone()),
-            ..self.common.config(spec, trace, &self.launch)
+            ..self.config(spec, trace)?
         };
+        let config = self.with_private_log(config)?;
         self.run_by(&config, &repeat.extra)
     }
 
@@ -291,8 +335,8 @@ impl Worker {
     }
 
     fn start<'a>(&'a self, config: &'a Config, extra: &'a [String]) -> Start<'a> {
-        let Common { command, own, .. } = &self.common;
-        Start { words: command, selector: &own.selector, config, extra }
+        let selector = &self.common.own.selector;
+        Start { words: &config.meta.command, selector, config, extra }
     }
 
     fn run_by(&mut self, config: &Config, extra: &[String]) -> Result<RunResult, FrontEndError> {
@@ -336,14 +380,19 @@ impl Worker {
     /// Runs the command to its end.
     fn execute(&mut self, config: &Config, extra: &[String]) -> Result<ExitKind, FrontEndError> {
         let start = self.start(config, extra);
-        let apply = |command: &mut Command| self.common.surroundings.apply(command);
-        let mut command = self.launch.command(&start, apply)?;
-        match &self.streams {
-            Streams::Shared => command.stdin(Stdio::inherit()),
-            Streams::Kept([stdout, stderr]) => {
-                command.stdin(Stdio::null()).stdout(created(stdout)?).stderr(created(stderr)?)
-            }
+        let apply = |command: &mut Command| {
+            self.common.surroundings.apply(command);
+            command.envs(inputs::variables(&config.spec.inputs));
         };
+        let mut command = self.launch.command(&start, apply)?;
+        match (&config.stdin, &self.streams) {
+            (Some(path), _) => command.stdin(opened(path)?),
+            (None, Streams::Shared) => command.stdin(Stdio::inherit()),
+            (None, Streams::Kept(_)) => command.stdin(Stdio::null()),
+        };
+        if let Streams::Kept([stdout, stderr]) = &self.streams {
+            command.stdout(created(stdout)?).stderr(created(stderr)?);
+        }
         let mut watch = self.watch.take();
         let mut next = Instant::now();
         let mut look = || {
@@ -460,6 +509,16 @@ impl Worker {
 fn said_by(summary: &RecordingSummary, exit: ExitKind) -> RunResult {
     let followed = summary.followed.clone();
     RunResult { followed, unseen: Unseen::of(summary), ..RunResult::new(exit) }
+}
+
+fn make_log_folder(folder: &Path) -> Result<(), FrontEndError> {
+    path_log::make_folder(folder)
+        .map_err(|error| FrontEndError::run(format!("cannot write {}: {error}", folder.display())))
+}
+
+fn opened(path: &Path) -> Result<File, FrontEndError> {
+    File::open(path)
+        .map_err(|error| FrontEndError::run(format!("cannot read {}: {error}", path.display())))
 }
 
 fn created(path: &Path) -> Result<File, FrontEndError> {

@@ -75,8 +75,17 @@ impl ClassEdit<'_, '_> {
             })
         };
         let (scratch, spilled) = (None, None);
-        let mut edit =
-            MethodPass { class: self, index, id, method, code, scratch, spilled, edits: 0 };
+        let mut edit = MethodPass {
+            class: self,
+            index,
+            id,
+            method,
+            code,
+            scratch,
+            spilled,
+            edits: 0,
+            made: Vec::new(),
+        };
         for instr in instrs.iter().filter(|instr| is_call(instr)) {
             let called = instr.pool_index().map(|index| edit.class.class.pool().member(index));
             if let Some(Ok(called)) = called {

@@ -26,6 +26,9 @@ public final class UntornServer {
     /** Of the launcher of the JDK: what its second argument says of the third. */
     private static final int CLASS = 1, JAR = 2;
 
+    /** Between arguments. */
+    private static final String SEPARATOR = "\1";
+
     /** Milliseconds that all shutdown hooks of a run have together. */
     private static final long LONGEST_HOOK = 2000;
 
@@ -35,6 +38,9 @@ public final class UntornServer {
     static boolean isRunning;
     /** The run at hand was ended without its hooks. */
     private static volatile boolean isHalted;
+
+    /** The arguments of the run at hand, if they are not those that the JVM was started with. */
+    static String replaced;
 
     private final String mainClass;
     private final String[] arguments;
@@ -164,7 +170,8 @@ public final class UntornServer {
         if (group != null && !group.isDestroyed() && group.activeCount() == 0) group.destroy();
         group = new ThreadGroup(system, "main");
         reset();
-        run(mainClass, arguments, group, loader);
+        String[] own = replaced == null ? arguments : replaced.split(SEPARATOR, -1);
+        run(mainClass, own, group, loader);
         String change = runHooks();
         deleteFiles();
         path.closeLoaders();

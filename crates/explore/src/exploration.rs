@@ -26,6 +26,7 @@ mod control_runs;
 mod counterfactual;
 mod evidence;
 mod failures;
+mod inputs;
 mod judging;
 mod minimise;
 mod options;
@@ -64,7 +65,8 @@ use candidates::KnownAnswers;
 use control_runs::ControlRun;
 pub use evidence::{Evidence, OutrunSleep};
 pub use failures::{Cause, CauseStep, Dependence, Failure};
-pub use options::{Only, Options, Shard};
+pub use inputs::{InputSearch, explore};
+pub use options::{Earlier, Only, Options, Shard};
 pub use outcome::{AtomicityViolation, Deadlock, ExploreError, Outcome, Progress, Unsearched};
 pub use replays::ReplayTrial;
 use run_store::{RunStore, forget};
@@ -154,7 +156,7 @@ impl<'a> Exploration<'a> {
             front_end,
             watch,
             budget: Budget::new(options.time, options.runs, stop),
-            runs: RunStore::new(folder, options.initial.len()),
+            runs: RunStore::new(folder, options.initial.len(), options.earlier.runs),
             targets: TargetSet::default(),
             normal: Normal::default(),
             novelty: Novelty::default(),
@@ -174,7 +176,7 @@ impl<'a> Exploration<'a> {
             usual: BTreeSet::new(),
             doubtful_deadlocks: Vec::new(),
             last_replay: None,
-            outcome: Outcome::default(),
+            outcome: Outcome { earlier: options.earlier.findings, ..Outcome::default() },
             options,
         }
     }
@@ -457,6 +459,7 @@ impl<'a> Exploration<'a> {
             blocks: &self.outcome.refuted,
             compositions: &self.options.compositions,
         };
+        let spec = RunSpec { inputs: self.options.earlier.inputs.clone(), ..spec };
         Ok(Run::load(number, spec, self.without_usual(ran), trace, load)?)
     }
 
@@ -580,6 +583,7 @@ impl<'a> Exploration<'a> {
                 why => self.outcome.unreached.push((target.key.clone(), why)),
             }
         }
+        self.outcome.last_run = self.runs.last_number();
         self.outcome.bodies = self.targets.body_count() as u64;
         self.outcome.conflict_orders = self.novelty.orders() as u64;
         self.outcome.interrupted = self.budget.is_interrupted();

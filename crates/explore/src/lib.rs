@@ -29,9 +29,9 @@ pub use conflict_order::Saturation;
 pub use deadlock::{DeadlockState, EventAt, HeldLock, WaitingThread};
 pub use effects::Effect;
 pub use exploration::{
-    AtomicityViolation, Cause, CauseStep, Deadlock, Dependence, Evidence, Exploration,
-    ExploreError, Failure, Only, Options, Outcome, OutrunSleep, Progress, ReplayTrial, Shard,
-    Subject, Unsearched,
+    AtomicityViolation, Cause, CauseStep, Deadlock, Dependence, Earlier, Evidence, Exploration,
+    ExploreError, Failure, InputSearch, Only, Options, Outcome, OutrunSleep, Progress, ReplayTrial,
+    Shard, Subject, Unsearched, explore,
 };
 pub use failure::{FailureKind, FailureSignature};
 pub use judge::{CallMade, Composed, Judged, Surprise, Values, weight};

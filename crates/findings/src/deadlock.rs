@@ -63,6 +63,7 @@ fn evidence(found: &Deadlock, folder: &Path) -> Evidence {
         trace: file_name(&found.evidence.trace),
         run: found.evidence.run,
         replay: replay(folder, found.number),
+        inputs: found.evidence.inputs.to_string(),
         replayed: replayed(found.evidence.replay),
         milliseconds: found.evidence.after.as_millis() as u64,
         preemptions: found.evidence.preemptions,

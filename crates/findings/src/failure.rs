@@ -36,6 +36,7 @@ pub fn failure(found: &explore::Failure, folder: &Path) -> Failure {
             trace: file_name(&found.evidence.trace),
             run: found.evidence.run,
             replay: replay(folder, found.number),
+            inputs: found.evidence.inputs.to_string(),
             replayed: replayed(found.evidence.replay),
             milliseconds: found.evidence.after.as_millis() as u64,
             preemptions: found.evidence.preemptions,

@@ -48,6 +48,7 @@ pub fn finding(
         trace: file_name(&found.evidence.trace),
         run: found.evidence.run,
         replay: replay(folder, found.number),
+        inputs: found.evidence.inputs.to_string(),
         replayed: replayed(found.evidence.replay),
         block: found.key.block.clone(),
         method: method_of(&found.key),

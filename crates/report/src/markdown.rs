@@ -70,6 +70,9 @@ fn failed(failure: &Failure) -> String {
     for sentence in failure.sentences() {
         out.push_str(&format!("- {}\n", escape(&sentence)));
     }
+    if !failure.evidence.inputs.is_empty() {
+        out.push_str(&format!("- With {}.\n", code(&failure.evidence.inputs)));
+    }
     out.push_str(&format!("\nSee it again: {}\n\n", code(&failure.evidence.replay)));
     out
 }

@@ -70,6 +70,9 @@ pub struct Evidence {
     pub run: u32,
     /// The command that shows it again.
     pub replay: String,
+    /// The inputs with which it happens, as in "arguments 10 5", if they are not those that the program was given.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub inputs: String,
     /// Whether that was tried, and was the same run.
     #[serde(default)]
     pub replayed: Replayed,

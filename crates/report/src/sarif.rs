@@ -130,6 +130,9 @@ fn log(report: &Report) -> Log {
 fn failed(failure: &Failure) -> SarifResult {
     let index = RULES.iter().position(|rule| rule.0 == FAILURE).unwrap_or(RULES.len() - 1);
     let mut text = format!("{}: {}.", failure.headline, failure.sentences().join("; "));
+    if !failure.evidence.inputs.is_empty() {
+        text.push_str(&format!(" With {}.", failure.evidence.inputs));
+    }
     text.push_str(&format!(" Replay: {}", failure.evidence.replay));
     SarifResult {
         rule_id: RULES[index].1,

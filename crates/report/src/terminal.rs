@@ -64,6 +64,9 @@ pub fn finding(finding: &Finding, look: &Look) -> String {
         out.push_str(&paragraph(&format!("Seen {}.", phrasing::times(finding.occurrences)), look));
     }
     if let Some(evidence) = &finding.evidence {
+        if !evidence.inputs.is_empty() {
+            out.push_str(&paragraph(&format!("with {}", plain(&evidence.inputs)), look));
+        }
         for effect in &evidence.effects {
             out.push_str(&paragraph(&format!("visible: {effect}"), look));
         }

@@ -74,6 +74,7 @@ impl Exploration<'_> {
         let wanted = |key: &Key| {
             !key.facts.is_sync_state
                 && counts.matches(&key.block)
+                && !self.options.earlier.known.contains(&key.identity())
                 && self.options.only.as_ref().is_none_or(|only| only.is(key))
         };
         let mut suspects: Vec<Suspect> =

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use untorn_schedule::Inputs;
 use untorn_trace::{SiteId, Tables, ThreadId};
 
 use super::ReplayTrial;
@@ -25,6 +26,8 @@ pub struct Evidence {
     pub preemptions: Option<u64>,
     /// Whether the run was repeated exactly.
     pub replay: ReplayTrial,
+    /// The inputs with which it happens, if they are not those of the user.
+    pub inputs: Inputs,
     /// If it takes a time limit that passed only because a thread was held: then the finding depends on timing.
     pub outrun: Option<OutrunSleep>,
 }
@@ -65,6 +68,7 @@ impl Evidence {
             after,
             preemptions: run.ran.preemptions,
             replay: ReplayTrial::Untried,
+            inputs: run.spec.inputs.clone(),
             outrun: OutrunSleep::of(run),
         }
     }

@@ -1,5 +1,6 @@
 //! How far an exploration goes, and what it looks for.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +9,8 @@ use untorn_predict::candidates::Sources;
 
 use crate::compositions::Compositions;
 use crate::strategy::Strategy;
-use crate::target::Key;
-use untorn_schedule::{PolicyKind, RunSpec};
+use crate::target::{Identity, Key};
+use untorn_schedule::{Inputs, PolicyKind, RunSpec};
 
 /// How far to go.
 #[derive(Clone, Debug)]
@@ -45,6 +46,23 @@ pub struct Options {
     /// Torn blocks direct runs and are no findings: whoever runs the program judges its results. It ends with the first
     /// run that fails or gets stuck.
     pub judged_by_results: bool,
+    /// Inputs that all runs have.
+    pub inputs: Inputs,
+    /// Inputs are looked for that lead where no run came with these.
+    pub searches_inputs: bool,
+    /// What explorations of the same program with other inputs have found.
+    pub earlier: Earlier,
+}
+
+/// What was there before an exploration began.
+#[derive(Clone, Debug, Default)]
+pub struct Earlier {
+    pub(crate) runs: u32,
+    /// The inputs of this exploration, if they are not the user's.
+    pub(crate) inputs: Inputs,
+    pub(crate) findings: u32,
+    /// Violations that are not looked for again.
+    pub(crate) known: BTreeSet<Identity>,
 }
 
 impl Default for Options {
@@ -71,6 +89,9 @@ impl Default for Options {
             jobs: 1,
             minimise: 12,
             judged_by_results: false,
+            inputs: Inputs::none(),
+            searches_inputs: false,
+            earlier: Earlier::default(),
         }
     }
 }

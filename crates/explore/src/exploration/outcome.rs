@@ -6,7 +6,7 @@ use std::time::Duration;
 use untorn_schedule::Plan;
 
 use super::subject::Subject;
-use super::{Evidence, Failure};
+use super::{Evidence, Failure, InputSearch};
 use crate::compositions::CompositionId;
 use crate::conflict_order::Saturation;
 use crate::deadlock::DeadlockState;
@@ -179,12 +179,18 @@ pub struct Outcome {
     /// Ended by the user.
     pub interrupted: bool,
     pub time: Duration,
+    /// What came of looking for other inputs, if any were looked for.
+    pub input_search: Option<InputSearch>,
+    /// The highest number of a run.
+    pub(crate) last_run: u32,
+    /// Findings of explorations before this one.
+    pub(crate) earlier: u32,
 }
 
 impl Outcome {
     /// The number of what is found next.
     pub(crate) fn next_number(&self) -> u32 {
-        (self.violations.len() + self.deadlocks.len()) as u32 + 1
+        self.earlier + (self.violations.len() + self.deadlocks.len()) as u32 + 1
     }
 
     /// The findings so far: violations, deadlocks and failures.

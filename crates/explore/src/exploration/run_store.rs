@@ -18,14 +18,16 @@ pub(super) struct RunStore {
     kept: Vec<Option<Run>>,
     /// So many of the first runs are never dropped.
     pinned: usize,
+    /// How many runs were made before the first one, which have their traces in the same folder.
+    earlier: u32,
     /// The highest number of a run. While a run is looked at, others that were made beside it have theirs already.
     last: u32,
 }
 
 impl RunStore {
-    pub(super) fn new(folder: &Path, pinned: usize) -> Self {
+    pub(super) fn new(folder: &Path, pinned: usize, earlier: u32) -> Self {
         let pinned = pinned.min(MAX_KEPT - 1);
-        Self { folder: folder.to_owned(), kept: Vec::new(), pinned, last: 0 }
+        Self { folder: folder.to_owned(), kept: Vec::new(), pinned, earlier, last: 0 }
     }
 
     /// The number of a new run.
@@ -34,8 +36,13 @@ impl RunStore {
         self.last
     }
 
+    /// The highest number so far.
+    pub(super) fn last_number(&self) -> u32 {
+        self.last
+    }
+
     pub(super) fn trace_of(&self, number: u32) -> PathBuf {
-        self.folder.join(format!("run-{number}.utr"))
+        self.folder.join(format!("run-{}.utr", self.earlier + number))
     }
 
     pub(super) fn get(&self, index: RunIndex) -> Option<&Run> {

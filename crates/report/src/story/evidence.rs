@@ -91,6 +91,7 @@ pub fn evidence(plot: &Plot<'_>, check: Option<&CheckFacts>) -> Vec<(String, Str
             check.map_or_else(String::new, |check| format!(" of {}", phrasing::number(check.runs)));
         let after = evidence.milliseconds as f64 / 1000.0;
         row("Seen in", format!("run {}{of}, after {after:.1} s", evidence.run));
+        row("Inputs", evidence.inputs.clone());
         if evidence.alike > 0 {
             row(
                 "Seen also",

@@ -30,6 +30,9 @@ pub fn failure(failure: &Failure, look: &Look) -> String {
         out.push_str(&paragraph(&sentence, look));
     }
     out.push_str(&paragraph(&failure.frequency(), look));
+    if !failure.evidence.inputs.is_empty() {
+        out.push_str(&paragraph(&format!("with {}", plain(&failure.evidence.inputs)), look));
+    }
     let replay = format!("replay: {}", failure.evidence.replay);
     out.push_str(&format!("  {}\n", paint(&replay, FAINT, look)));
     out

@@ -13,7 +13,8 @@ use crate::commands::compare::args::StrategyName;
 Blocks that are meant to be atomic: synchronized code and what --atomic names (declared); and one call of a
 method that touches the same field twice (inferred), which is reported only if the values prove the harm. Every
 violation happened in a run; its trace and its schedule are kept. The program runs many times, with an empty
-standard input; its output is kept beside the report.
+standard input unless there is --stdin; its output is kept beside the report. If it has arguments or properties, others
+are looked for that lead to code that no run reached, and a finding says with which inputs it happens.
 
 Exit codes: 0 clean, 1 violations or failed runs (--fail-on), 2 bad usage, 3 could not run, 4 inconclusive: nothing
 was found, but too little was looked at; the summary says why and what to do.
@@ -120,6 +121,14 @@ pub struct CheckArgs {
     /// Give each run a JVM of its own, even if the program is seen to behave alike in one that has made runs before
     #[arg(long)]
     pub fresh: bool,
+
+    /// Keep the program's inputs as they are: do not look for others that lead to code that no run reached
+    #[arg(long)]
+    pub own_inputs: bool,
+
+    /// What every run reads from standard input
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
 
     /// Where the report, the traces and the program's output go
     #[arg(long, short, value_name = "FOLDER", default_value = "untorn-out")]

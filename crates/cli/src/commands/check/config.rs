@@ -7,6 +7,7 @@ use untorn_findings::coverage::Demand;
 use untorn_frontend::{FrontEnd, Output, RunOptions};
 use untorn_jvm::JvmProgram;
 use untorn_jvm::config::ScopeConfig;
+use untorn_schedule::{InputPlace, Inputs};
 
 use super::args::{CheckArgs, FailOn};
 use super::linearizable::Request;
@@ -70,6 +71,8 @@ impl Check {
             max_events: args.events.max(1),
             strategy: methods::together(&args.with)?,
             not_atomic: blocks.not_atomic,
+            searches_inputs: !args.own_inputs,
+            inputs: args.stdin.as_deref().map(standard_input).transpose()?.unwrap_or_default(),
             ..untorn_explore::Options::default()
         };
         initial_seed(&mut options, args.seed);
@@ -115,6 +118,24 @@ impl Check {
 /// How long the first run may take: half of the time. What never ends by itself is looked at all the same.
 fn first_run(time: Duration) -> Duration {
     (time / 2).clamp(Duration::from_secs(5), Duration::from_secs(600))
+}
+
+/// The largest file that may be standard input: every trace has a copy.
+const MAX_INPUT: u64 = 1 << 20;
+
+/// A file that every run reads as its standard input.
+fn standard_input(path: &Path) -> Result<Inputs> {
+    let cannot = |why: String| {
+        Failure::input(format!("cannot take {} as standard input: {why}", path.display()))
+            .way_out("--stdin takes a file with text, of a million bytes at most")
+    };
+    let length = std::fs::metadata(path).map_err(|error| cannot(error.to_string()))?.len();
+    if length > MAX_INPUT {
+        return Err(cannot(format!("it has {length} bytes")));
+    }
+    let bytes = std::fs::read(path).map_err(|error| cannot(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|error| cannot(error.to_string()))?;
+    Ok([(InputPlace::StandardInput, text)].into_iter().collect())
 }
 
 fn request(class: String, operations: Vec<String>) -> Result<Request> {

@@ -3,13 +3,14 @@
 pub mod args;
 mod compositions;
 pub mod config;
+mod inputs;
 pub mod linearizable;
 mod story;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use untorn_explore::{Exploration, ExploreError, Outcome, Progress};
+use untorn_explore::{ExploreError, Outcome, Progress};
 use untorn_findings::check::{FindingBuilder, Request};
 use untorn_findings::sources::Library;
 use untorn_frontend::termination;
@@ -66,9 +67,9 @@ pub fn explore(check: &mut Check, console: &mut Console) -> Result<(Outcome, Rep
             told = story.tell(&news, console);
         }
     };
-    let exploration =
-        Exploration::new(runner.as_mut(), check.options.clone(), folder, stop, &mut watch);
-    let outcome = exploration.run().map_err(could_not_run)?;
+    let options = check.options.clone();
+    let explored = untorn_explore::explore(runner.as_mut(), options, folder, stop, &mut watch);
+    let outcome = explored.map_err(could_not_run)?;
     story.line.clear();
     told?;
     for note in runner.notes().iter().filter(|_| check.volume == Volume::Verbose) {

@@ -181,6 +181,7 @@ pub fn summary(
         number(outcome.unreached.len() as u64),
     ))?;
     console.say(&format!("  {}\n", effort(outcome)))?;
+    super::inputs::summary(outcome, check.volume, console)?;
     compositions(outcome, check, console)?;
     unrepeated(outcome, console)?;
     unreached(outcome, check, console)?;

@@ -1,0 +1,450 @@
+//! Other inputs: a run is re-executed, a branch is turned, and what lies behind it is explored like the rest.
+//!
+//! **Paper:** Eslamimehr, Lesani, *AtomChase*, ISSRE 2015, Algorithm 1: concolic execution and planning take turns.
+//!
+//! **What we changed, and why.**
+//! * First the program is explored with the inputs that the user gave: a program without any costs nothing more.
+//! * A run with other inputs has a path log, and is made by one thread after the other: it shows what the inputs lead to.
+//!   Only if it has candidates that no run had before, the program is explored with its inputs.
+//! * Inputs with which the program fails by itself are of use to find others, and for nothing else.
+//!
+//! **Promise:** what is found with other inputs says so, and is proved as everything else is. No run of the exploration
+//! with the user's own inputs is left out for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashSet;
+use untorn_frontend::{FaultKind, FrontEnd, FrontEndError, RunResult};
+use untorn_predict::{Deadline, Facts};
+use untorn_schedule::{Inputs, RunSpec};
+use untorn_symbolic::{Search, Tally};
+
+use super::options::Earlier;
+use super::run_store::forget;
+use super::{Dependence, Evidence, Exploration, ExploreError, Options, Outcome, Progress};
+use crate::failure::ended_well;
+use crate::run::{LoadOptions, Run};
+use crate::strategy::Strategy;
+use crate::target::Key;
+
+/// The user's own inputs have this part of the time, if others are looked for.
+const OWN_SHARE: f64 = 0.5;
+
+/// Other inputs that show something new have at least this part of what is left.
+const SHARE: u32 = 4;
+
+/// Events of a run, on average, beyond which a path log would take too much.
+const MAX_EVENTS: u64 = 2_000_000;
+
+/// What came of looking for other inputs.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct InputSearch {
+    /// Runs that were re-executed.
+    pub runs: u32,
+    /// Inputs of the runs that were re-executed, in order.
+    pub tried: Vec<Inputs>,
+    /// Those, beside the user's own, with which the program was explored.
+    pub explored: Vec<Inputs>,
+    /// Inputs with which the program failed by itself.
+    pub failing: u32,
+    pub tally: Tally,
+    /// Branches that depend on inputs, in all runs.
+    pub branches: u64,
+    pub instructions: u64,
+    /// Where re-execution and recording disagreed, and the first of these places in words.
+    pub divergences: u64,
+    pub divergence: Option<String>,
+    /// What depends on inputs and could not be followed, by name.
+    pub concretised: BTreeMap<String, u64>,
+    /// Nothing was left to try.
+    pub is_exhausted: bool,
+    /// Why none were looked for, or no more.
+    pub why_not: Option<String>,
+}
+
+/// Explores a program, with the user's inputs and with others that lead elsewhere.
+///
+/// # Errors
+/// If the program cannot be run with the user's inputs, or a trace not be read.
+pub fn explore(
+    front_end: &mut dyn FrontEnd,
+    options: Options,
+    folder: &Path,
+    stop: &AtomicBool,
+    watch: &mut dyn FnMut(Progress<'_>),
+) -> Result<Outcome, ExploreError> {
+    let given = options.inputs.or(&front_end.inputs());
+    let searches = options.searches_inputs
+        && matches!(options.strategy, Strategy::Loop)
+        && options.only.is_none()
+        && !options.judged_by_results
+        && options.shard.count <= 1
+        && !given.is_empty();
+    let begin = Instant::now();
+    let time = options.time;
+    let own = match searches {
+        true => Options { time: time.mul_f64(OWN_SHARE), ..options.clone() },
+        false => options.clone(),
+    };
+    let mut outcome = with_inputs(front_end, own, folder, stop, watch)?;
+    if !searches {
+        return Ok(outcome);
+    }
+    let mut hunt = Hunt {
+        front_end,
+        options,
+        folder,
+        stop,
+        watch,
+        given,
+        end: begin.checked_add(time),
+        outcome: &mut outcome,
+        keys: FxHashSet::default(),
+        search: Search::default(),
+        found: InputSearch::default(),
+    };
+    hunt.run()?;
+    let mut found = std::mem::take(&mut hunt.found);
+    found.tally = hunt.search.tally();
+    outcome.input_search = Some(found);
+    outcome.time = begin.elapsed();
+    Ok(outcome)
+}
+
+/// Explores a program with the inputs of the options.
+fn with_inputs(
+    front_end: &mut dyn FrontEnd,
+    options: Options,
+    folder: &Path,
+    stop: &AtomicBool,
+    watch: &mut dyn FnMut(Progress<'_>),
+) -> Result<Outcome, ExploreError> {
+    if options.inputs.is_empty() {
+        return Exploration::new(front_end, options, folder, stop, watch).run();
+    }
+    let inputs = options.inputs.clone();
+    let mut with_inputs = WithInputs { front_end, inputs };
+    Exploration::new(&mut with_inputs, options, folder, stop, watch).run()
+}
+
+struct Hunt<'a> {
+    front_end: &'a mut dyn FrontEnd,
+    options: Options,
+    folder: &'a Path,
+    stop: &'a AtomicBool,
+    watch: &'a mut dyn FnMut(Progress<'_>),
+    /// All inputs of the user that are known.
+    given: Inputs,
+    end: Option<Instant>,
+    outcome: &'a mut Outcome,
+    /// Candidates of all runs.
+    keys: FxHashSet<Key>,
+    search: Search,
+    found: InputSearch,
+}
+
+impl Hunt<'_> {
+    fn run(&mut self) -> Result<(), ExploreError> {
+        let per_run = self.outcome.events / u64::from(self.outcome.runs.max(1));
+        if per_run > MAX_EVENTS {
+            self.found.why_not = Some("its runs are long".to_owned());
+            return Ok(());
+        }
+        let given = self.given.clone();
+        if self.is_over() || self.try_inputs(&given)?.is_none() {
+            return Ok(());
+        }
+        while !self.is_over() {
+            let Some(proposal) = self.search.propose() else {
+                self.found.is_exhausted = true;
+                break;
+            };
+            let Some(is_worth_it) = self.try_inputs(&proposal.inputs)? else { break };
+            if is_worth_it && !self.is_over() {
+                self.explore(proposal.inputs)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn left(&self) -> Duration {
+        let left = self.end.map(|end| end.saturating_duration_since(Instant::now()));
+        left.unwrap_or(Duration::MAX)
+    }
+
+    fn is_over(&self) -> bool {
+        let runs = self.outcome.runs >= self.options.runs;
+        runs || self.stop.load(Ordering::Relaxed) || self.left().is_zero()
+    }
+
+    /// Makes a run with these inputs and re-executes it. Whether it is worth while to explore the program with them;
+    /// `None` if no more runs can be made.
+    fn try_inputs(&mut self, inputs: &Inputs) -> Result<Option<bool>, ExploreError> {
+        let spec = RunSpec { inputs: inputs.clone(), path_log: true, ..RunSpec::default() };
+        let number = self.outcome.runs + 1;
+        let trace = self.folder.join(format!("inputs-{number}.utr"));
+        (self.watch)(Progress::Running { number, target: None, open: 0 });
+        self.front_end.end_by(self.end);
+        let ran = match self.front_end.run_fresh(&spec, &trace) {
+            Ok(ran) => ran,
+            Err(error) => return self.not_run(&trace, &error).map(|()| None),
+        };
+        self.outcome.runs += 1;
+        let is_worth_it = self.look_at(inputs, spec, ran, &trace);
+        forget(&trace);
+        is_worth_it
+    }
+
+    /// Why there is no run, in words.
+    fn not_run(&mut self, trace: &Path, error: &FrontEndError) -> Result<(), ExploreError> {
+        forget(trace);
+        // Nothing that was found before is lost by it.
+        if error.kind != FaultKind::OutOfTime && !self.stop.load(Ordering::Relaxed) {
+            self.found.why_not = Some(error.to_string());
+        }
+        Ok(())
+    }
+
+    fn look_at(
+        &mut self,
+        inputs: &Inputs,
+        spec: RunSpec,
+        ran: RunResult,
+        trace: &Path,
+    ) -> Result<Option<bool>, ExploreError> {
+        let has_ended_well = ended_well(&ran);
+        let is_given = *inputs == self.given;
+        let found = match self.front_end.path(trace, inputs) {
+            Ok(found) => found,
+            Err(error) => {
+                self.found.why_not = Some(error.to_string());
+                return Ok(None);
+            }
+        };
+        let Some(path) = found else { return Ok(None) };
+        let fidelity = &path.fidelity;
+        self.found.runs += 1;
+        self.found.tried.push(inputs.clone());
+        self.found.branches += path.steps.len() as u64;
+        self.found.instructions += fidelity.instructions;
+        self.found.divergences += fidelity.divergence_count;
+        if self.found.divergence.is_none() {
+            self.found.divergence = fidelity.divergences.first().cloned();
+        }
+        for (what, times) in &fidelity.concretised {
+            *self.found.concretised.entry(what.clone()).or_default() += times;
+        }
+        let is_new = self.search.add(inputs.clone(), path);
+        if !is_given && !has_ended_well {
+            self.found.failing += 1;
+            return Ok(Some(false));
+        }
+        let load = LoadOptions {
+            most: self.options.max_events,
+            entries: self.options.all_methods,
+            blocks: &BTreeSet::new(),
+            compositions: &self.options.compositions,
+        };
+        let run = Run::load(self.outcome.runs, spec, ran, trace, load)?;
+        self.outcome.events += run.history.len() as u64 + run.left_out;
+        let facts = Facts::new(&run.history);
+        let deadline = self.end.map_or(Deadline::NEVER, Deadline::at);
+        let (suspects, _) = run.suspects(&facts, self.options.sources, deadline);
+        let before = self.keys.len();
+        let is_open =
+            |key: &Key| !self.outcome.violations.iter().any(|found| key.is_covered_by(&found.key));
+        // What could not be reached with other inputs may be now: threads do something else.
+        let is_worth_it = is_new && suspects.iter().any(|suspect| is_open(&suspect.key));
+        self.keys.extend(suspects.into_iter().map(|suspect| suspect.key));
+        Ok(Some(!is_given && (is_worth_it || self.keys.len() > before)))
+    }
+
+    /// Explores the program with other inputs.
+    fn explore(&mut self, inputs: Inputs) -> Result<(), ExploreError> {
+        let known = self.outcome.violations.iter().map(|found| found.key.identity()).collect();
+        let earlier = Earlier {
+            runs: self.outcome.last_run,
+            inputs: inputs.clone(),
+            findings: self.outcome.finding_count() as u32,
+            known,
+        };
+        let options = Options {
+            time: (self.left() / SHARE).max(Duration::from_millis(1)),
+            runs: self.options.runs - self.outcome.runs,
+            inputs: inputs.clone(),
+            earlier,
+            ..self.options.clone()
+        };
+        let told = &self.outcome;
+        let watch = &mut self.watch;
+        let offset = self.outcome.last_run;
+        let mut tell = |news: Progress<'_>| match news {
+            Progress::Running { number, target, open } => {
+                watch(Progress::Running { number: number + offset, target, open });
+            }
+            // The program fails so with the user's inputs, too.
+            Progress::Failure(failure) if told.has_failure(failure.signature()) => {}
+            Progress::Deadlock(deadlock) if told.has_deadlock(&deadlock.signature) => {}
+            news => watch(news),
+        };
+        let explored = with_inputs(self.front_end, options, self.folder, self.stop, &mut tell);
+        match explored {
+            Ok(more) => {
+                self.outcome.absorb(more, &inputs);
+                self.found.explored.push(inputs);
+            }
+            // What was found before counts.
+            Err(error) => self.found.why_not = Some(error.to_string()),
+        }
+        Ok(())
+    }
+}
+
+impl Outcome {
+    fn has_failure(&self, signature: &crate::failure::FailureSignature) -> bool {
+        self.failures.iter().any(|own| own.signature() == signature)
+    }
+
+    fn has_deadlock(&self, signature: &[String]) -> bool {
+        self.deadlocks.iter().any(|own| own.signature == signature)
+    }
+
+    /// Adds what an exploration with other inputs has found.
+    fn absorb(&mut self, more: Self, inputs: &Inputs) {
+        let offset = self.last_run;
+        self.last_run += more.last_run;
+        let with = |evidence: &mut Evidence| {
+            evidence.run += offset;
+            evidence.inputs = inputs.clone();
+        };
+        for mut found in more.violations {
+            with(&mut found.evidence);
+            self.violations.push(found);
+        }
+        for mut found in more.timed_violations {
+            with(&mut found.evidence);
+            self.timed_violations.push(found);
+        }
+        for mut found in more.deadlocks {
+            if self.has_deadlock(&found.signature) {
+                forget(&found.evidence.trace);
+                continue;
+            }
+            with(&mut found.evidence);
+            self.deadlocks.push(found);
+        }
+        for mut found in more.failures {
+            // A program that always fails with such inputs does not want them.
+            let is_of_schedule = matches!(found.dependence, Dependence::Schedule { .. });
+            if !is_of_schedule || self.has_failure(found.signature()) {
+                forget(&found.evidence.trace);
+                continue;
+            }
+            with(&mut found.evidence);
+            self.failures.push(found);
+        }
+        let found: Vec<Key> = self.violations.iter().map(|found| found.key.clone()).collect();
+        let is_found = |key: &Key| found.iter().any(|found| key.is_covered_by(found));
+        self.unreached.retain(|(key, _)| !is_found(key));
+        let known: BTreeSet<String> =
+            self.unreached.iter().map(|(key, _)| key.places.join(" ")).collect();
+        let is_new = |key: &Key| !is_found(key) && !known.contains(&key.places.join(" "));
+        self.unreached.extend(more.unreached.into_iter().filter(|(key, _)| is_new(key)));
+        self.add_counts(&Counts {
+            candidates: more.candidates,
+            harmless: more.harmless,
+            infeasible: more.infeasible,
+            bodies: more.bodies,
+        });
+        self.runs += more.runs;
+        self.directed += more.directed;
+        self.events += more.events;
+        self.left_out += more.left_out;
+        self.unsearched += more.unsearched;
+        self.threads = self.threads.max(more.threads);
+        self.deadlocked_runs += more.deadlocked_runs;
+        self.good_runs += more.good_runs;
+        self.failed_runs += more.failed_runs;
+        self.whole_runs += more.whole_runs;
+        self.searched_runs += more.searched_runs;
+        self.timed_out += more.timed_out;
+        self.cut_off += more.cut_off;
+        self.unseen.extend(more.unseen);
+        self.unresolved = self.unresolved.max(more.unresolved);
+        self.compositions_made.extend(more.compositions_made);
+        self.unrepeated += more.unrepeated;
+        self.repeated += more.repeated;
+        self.conflict_orders += more.conflict_orders;
+        self.interrupted |= more.interrupted;
+    }
+
+    /// Most candidates are the same with all inputs.
+    fn add_counts(&mut self, more: &Counts) {
+        self.candidates = self.candidates.max(more.candidates);
+        self.harmless = self.harmless.max(more.harmless);
+        self.infeasible = self.infeasible.max(more.infeasible);
+        self.bodies = self.bodies.max(more.bodies);
+    }
+}
+
+struct Counts {
+    candidates: u64,
+    harmless: u64,
+    infeasible: u64,
+    bodies: u64,
+}
+
+/// A program whose runs all have these inputs.
+struct WithInputs<'a> {
+    front_end: &'a mut dyn FrontEnd,
+    inputs: Inputs,
+}
+
+impl WithInputs<'_> {
+    fn given(&self, spec: &RunSpec) -> RunSpec {
+        RunSpec { inputs: spec.inputs.or(&self.inputs), ..spec.clone() }
+    }
+}
+
+impl FrontEnd for WithInputs<'_> {
+    fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
+        self.front_end.run(&self.given(spec), trace)
+    }
+
+    fn run_fresh(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
+        self.front_end.run_fresh(&self.given(spec), trace)
+    }
+
+    fn use_fresh_only(&mut self, why: &str) {
+        self.front_end.use_fresh_only(why);
+    }
+
+    fn replay(&mut self, recorded: &Path, again: &Path) -> Result<RunResult, FrontEndError> {
+        self.front_end.replay(recorded, again)
+    }
+
+    fn end_by(&mut self, moment: Option<Instant>) {
+        self.front_end.end_by(moment);
+    }
+
+    fn run_all(&mut self, calls: &[(RunSpec, PathBuf)]) -> Vec<Result<RunResult, FrontEndError>> {
+        let calls: Vec<_> =
+            calls.iter().map(|(spec, trace)| (self.given(spec), trace.clone())).collect();
+        self.front_end.run_all(&calls)
+    }
+
+    fn set_options(&mut self, options: &serde_json::Value) -> Result<(), FrontEndError> {
+        self.front_end.set_options(options)
+    }
+
+    fn inputs(&self) -> Inputs {
+        self.inputs.or(&self.front_end.inputs())
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.front_end.notes()
+    }
+}

@@ -1,5 +1,7 @@
 //! The inputs of a Java program: what its command gives it, and what a run replaces.
 
+use std::path::Path;
+
 use untorn_jvm_protocol::config::Config;
 use untorn_jvm_protocol::java_home::is_java;
 use untorn_schedule::{Input, InputPlace, Inputs};
@@ -53,6 +55,15 @@ fn is_of_jdk(name: &str) -> bool {
     ["java.", "jdk.", "sun.", "user.", "file.", "javax.", "stdout.", "stderr.", "com.sun."]
         .iter()
         .any(|prefix| name.starts_with(prefix))
+}
+
+/// Inputs that name a file or an address. They stay as they are: who knows what a program does to another one.
+pub fn names_of_things(inputs: &Inputs) -> Vec<InputPlace> {
+    let is_name = |text: &str| text.contains(['/', '\\', ':', '~']) || Path::new(text).exists();
+    let named = inputs.iter().filter(|input| {
+        input.place != InputPlace::StandardInput && !input.value.is_empty() && is_name(&input.value)
+    });
+    named.map(|input| input.place.clone()).collect()
 }
 
 /// The command with other inputs. A place that it does not have is left out.
@@ -136,6 +147,15 @@ mod tests {
         for command in ["mvn test", "java @options Main 1", "java -cp classes"] {
             assert_eq!(of_command(&words(command)), Inputs::none(), "{command}");
         }
+    }
+
+    #[test]
+    fn what_names_a_file_stays() {
+        let mut inputs =
+            Inputs::arguments(["12", "out/log.txt", "Cargo.toml", "localhost:80", "", "add"]);
+        inputs.set(InputPlace::StandardInput, "12/7".to_owned());
+        let named = [1, 2, 3].map(InputPlace::Argument);
+        assert_eq!(names_of_things(&inputs), named);
     }
 
     #[test]

@@ -109,7 +109,8 @@ impl FrontEnd for JvmRunner {
         })?;
         // It is in memory now, and is of no use to anybody else.
         let _ = std::fs::remove_dir_all(folder);
-        Ok(Some(untorn_symbolic::replay::replay(&log, inputs)))
+        let fixed = inputs::names_of_things(inputs);
+        Ok(Some(untorn_symbolic::replay::replay(&log, inputs, fixed)))
     }
 
     fn notes(&self) -> Vec<String> {

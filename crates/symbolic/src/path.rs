@@ -170,11 +170,16 @@ pub struct Path {
     pub covered: FxHashSet<(u32, u32)>,
     /// The inputs of the run, as far as they are known.
     pub inputs: Inputs,
+    /// Those of them that have to stay as they are.
+    pub fixed: Vec<InputPlace>,
     pub fidelity: Fidelity,
 }
 
 impl Path {
     fn text_of(&self, source: &Source) -> Option<&str> {
+        if self.fixed.contains(&source.place) {
+            return None;
+        }
         let text = self.inputs.get(&source.place)?;
         match source.span {
             None => Some(text),
@@ -328,6 +333,16 @@ mod tests {
         assert_eq!(path.terms.value(is_start), 0);
         let new = path.inputs_of(&|VarId(id)| Some([7, 3, 103, 111, 33][id as usize]));
         assert_eq!(new, Inputs::arguments(["7", "go!"]));
+    }
+
+    #[test]
+    fn what_has_to_stay_is_no_variable() {
+        let inputs = Inputs::arguments(["100"]);
+        let fixed = vec![InputPlace::Argument(0)];
+        let mut path = Path { inputs, fixed, ..Path::default() };
+        let argument = Source::whole(InputPlace::Argument(0));
+        assert_eq!(path.var(&argument, Aspect::Number, 32), None);
+        assert_eq!(path.text_is(&argument, "5"), None);
     }
 
     #[test]

@@ -182,9 +182,9 @@ pub struct Outcome {
     /// What came of looking for other inputs, if any were looked for.
     pub input_search: Option<InputSearch>,
     /// The highest number of a run.
-    pub(crate) last_run: u32,
+    pub last_run: u32,
     /// Findings of explorations before this one.
-    pub(crate) earlier: u32,
+    pub earlier: u32,
 }
 
 impl Outcome {

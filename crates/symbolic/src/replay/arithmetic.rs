@@ -60,24 +60,13 @@ impl Machine<'_> {
             self.took(frame, u32::from(is_zero), condition, vec![way]);
         }
         if is_zero {
-            frame.push(a);
-            frame.push(b);
-            return self.thrown(frame);
+            frame.has_thrown = true;
+            return Next::Go;
         }
         let Some(value) = self.binary(opcode, a, b) else { return SHORT };
         frame.push(value);
         frame.at += 1;
         Next::Go
-    }
-
-    /// The instruction has thrown: the log says what comes of it.
-    fn thrown(&mut self, frame: &mut Frame) -> Next {
-        // It is reached again until a handler takes over, and must not add a step each time.
-        frame.stack.iter_mut().for_each(|value| *value = value.plain());
-        match self.log.peek() {
-            Some((thread, _)) if thread == self.thread => Next::Lost("a division by zero"),
-            _ => Next::Wait,
-        }
     }
 
     fn binary(&mut self, opcode: u8, a: Value, b: Value) -> Option<Value> {

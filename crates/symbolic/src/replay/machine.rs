@@ -5,7 +5,6 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 use untorn_bytecode::Kind;
 use untorn_jvm_protocol::path_log::{PathLog, SiteKind};
-use untorn_schedule::Inputs;
 
 use super::code::{Code, Method, SiteInfo, Target};
 use super::log::Log;
@@ -29,6 +28,8 @@ pub(super) struct Frame {
     pub has_called: bool,
     /// What that one has returned.
     pub returned: Option<Value>,
+    /// The instruction at hand has thrown: the log says what comes of it.
+    pub has_thrown: bool,
 }
 
 /// How a thread goes on.
@@ -58,8 +59,7 @@ pub(super) struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn new(log: &'a PathLog, inputs: Inputs) -> Self {
-        let mut path = Path { inputs, ..Path::default() };
+    pub(super) fn new(log: &'a PathLog, mut path: Path) -> Self {
         path.fidelity.is_cut = log.is_cut;
         Self {
             code: Code::read(log),
@@ -121,7 +121,7 @@ impl<'a> Machine<'a> {
         let Some(op) = method.ops.get(frame.at as usize) else {
             return Next::Lost("the code is at its end");
         };
-        if op.site == 0 && !needs_record(op) {
+        if op.site == 0 && !needs_record(op) && !frame.has_thrown {
             self.path.covered.insert((frame.flow, frame.at));
             self.path.fidelity.instructions += 1;
             return self.plain(frames, op);
@@ -224,7 +224,7 @@ impl<'a> Machine<'a> {
         frame.stack.clear();
         frame.stack.push(value);
         frame.at = info.at;
-        (frame.has_called, frame.returned) = (false, None);
+        (frame.has_called, frame.returned, frame.has_thrown) = (false, None, false);
         Next::Go
     }
 
@@ -263,6 +263,7 @@ impl<'a> Machine<'a> {
             is_direct,
             has_called: false,
             returned: None,
+            has_thrown: false,
         });
         Next::Go
     }

@@ -18,11 +18,12 @@ mod stack;
 mod value;
 
 use untorn_jvm_protocol::path_log::PathLog;
-use untorn_schedule::Inputs;
+use untorn_schedule::{InputPlace, Inputs};
 
 use crate::path::Path;
 
-/// The path of a run with these inputs.
-pub fn replay(log: &PathLog, inputs: &Inputs) -> Path {
-    machine::Machine::new(log, inputs.clone()).run()
+/// The path of a run with these inputs, of which some have to stay as they are.
+pub fn replay(log: &PathLog, inputs: &Inputs, fixed: Vec<InputPlace>) -> Path {
+    let path = Path { inputs: inputs.clone(), fixed, ..Path::default() };
+    machine::Machine::new(log, path).run()
 }

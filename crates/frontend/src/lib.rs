@@ -58,8 +58,8 @@ pub trait FrontEnd {
     fn replay(&mut self, recorded: &Path, again: &Path) -> Result<RunResult, FrontEndError>;
 
     /// Runs the program as it is: nothing is recorded, and the system decides which thread runs. `None` if that could not
-    /// be done, or did not end in time.
-    fn run_plain(&mut self) -> Option<PlainRun> {
+    /// be done, or did not end in time. What the inputs say nothing of is as it would be for the user.
+    fn run_plain(&mut self, _inputs: &Inputs) -> Option<PlainRun> {
         None
     }
 

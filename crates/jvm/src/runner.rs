@@ -82,8 +82,8 @@ impl FrontEnd for JvmRunner {
         self.workers[0].replay(&RecordedRun::read(recorded)?, again)
     }
 
-    fn run_plain(&mut self) -> Option<PlainRun> {
-        self.workers[0].run_plain()
+    fn run_plain(&mut self, inputs: &Inputs) -> Option<PlainRun> {
+        self.workers[0].run_plain(inputs)
     }
 
     fn is_test(&self) -> bool {
@@ -356,16 +356,24 @@ impl Worker {
     }
 
     /// Runs the command as it is.
-    fn run_plain(&self) -> Option<PlainRun> {
+    fn run_plain(&self, inputs: &Inputs) -> Option<PlainRun> {
         let Streams::Kept([stdout, stderr]) = &self.streams else { return None };
-        let (name, arguments) = self.common.command.split_first()?;
+        let words = inputs::with_inputs(&self.common.command, inputs);
+        let (name, arguments) = words.split_first()?;
         let mut command = Command::new(name);
         self.common.surroundings.apply(&mut command);
         if is_junit(&self.common.command) {
             // The runner of tests is a class of the agent.
             command.arg(format!("-agentpath:{}={CLASSES_ONLY}", find_agent().ok()?.display()));
         }
-        command.args(arguments).stdin(Stdio::null());
+        command.envs(inputs::variables(inputs)).args(arguments);
+        match inputs.get(&InputPlace::StandardInput) {
+            Some(text) => {
+                let path = self.launch.write("stdin", text.as_bytes()).ok()?;
+                command.stdin(opened(&path).ok()?)
+            }
+            None => command.stdin(Stdio::null()),
+        };
         command.stdout(created(stdout).ok()?).stderr(created(stderr).ok()?);
         let limits = Limits { time: self.time_limit, until: self.until };
         match processes::run_to_end(&mut command, limits, &mut || ()) {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use untorn_frontend::{FrontEnd, FrontEndError, PlainRun, RecordedRun, RunResult};
-use untorn_schedule::{Mode, Options, RunControl, RunSpec, Schedule, Scheduler};
+use untorn_schedule::{Inputs, Mode, Options, RunControl, RunSpec, Schedule, Scheduler};
 
 use machine::Machine;
 use program::{Program, ProgramError};
@@ -147,7 +147,7 @@ impl FrontEnd for Simulated {
         }
     }
 
-    fn run_plain(&mut self) -> Option<PlainRun> {
+    fn run_plain(&mut self, _: &Inputs) -> Option<PlainRun> {
         self.plain.clone()
     }
 

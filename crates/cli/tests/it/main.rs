@@ -8,6 +8,7 @@
 mod check;
 mod check_compositions;
 mod check_failures;
+mod check_inputs;
 mod check_kinds;
 mod check_linearizable;
 mod check_options;
@@ -18,6 +19,7 @@ mod compose;
 mod doctor;
 mod examples;
 mod indirect_launch;
+mod input_oracle;
 mod jdks;
 mod junit;
 mod predict;

@@ -168,7 +168,7 @@ impl Exploration<'_> {
     pub(super) fn run_plain(&mut self) -> Option<PlainRun> {
         if self.plain.is_none() && !self.budget.is_exhausted() {
             self.limit_run(false);
-            self.plain = Some(self.front_end.run_plain());
+            self.plain = Some(self.front_end.run_plain(&self.options.inputs));
         }
         self.plain.clone().flatten()
     }

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
-use untorn_frontend::{FaultKind, FrontEnd, FrontEndError, RunResult};
+use untorn_frontend::{FaultKind, FrontEnd, FrontEndError, PlainRun, RunResult};
 use untorn_predict::{Deadline, Facts};
 use untorn_schedule::{Inputs, RunSpec};
 use untorn_symbolic::{Search, Tally};
@@ -424,6 +424,14 @@ impl FrontEnd for WithInputs<'_> {
 
     fn replay(&mut self, recorded: &Path, again: &Path) -> Result<RunResult, FrontEndError> {
         self.front_end.replay(recorded, again)
+    }
+
+    fn run_plain(&mut self, inputs: &Inputs) -> Option<PlainRun> {
+        self.front_end.run_plain(&inputs.or(&self.inputs))
+    }
+
+    fn is_test(&self) -> bool {
+        self.front_end.is_test()
     }
 
     fn end_by(&mut self, moment: Option<Instant>) {

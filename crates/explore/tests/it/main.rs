@@ -10,6 +10,7 @@ mod facts;
 mod failures;
 mod harness;
 mod inferred;
+mod inputs;
 mod locks;
 mod options;
 mod plain;

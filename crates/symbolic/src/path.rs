@@ -6,7 +6,7 @@ use std::ops::Range;
 use rustc_hash::FxHashSet;
 use untorn_schedule::{InputPlace, Inputs};
 
-use crate::term::{BinOp, CmpOp, TermId, Terms, VarId};
+use crate::term::{BinOp, CmpOp, TermId, Terms, VarId, signed};
 
 /// Characters of an input that are variables. A longer text keeps what it has behind them.
 pub const MAX_LENGTH: u32 = 24;
@@ -268,7 +268,13 @@ impl Path {
     pub fn inputs_of(&self, values: &dyn Fn(VarId) -> Option<u64>) -> Inputs {
         let mut parts: BTreeMap<&Source, Vec<(Aspect, u64)>> = BTreeMap::new();
         for (id, var) in self.vars.iter().enumerate() {
-            if let Some(value) = values(VarId(id as u32)) {
+            let id = VarId(id as u32);
+            if let Some(value) = values(id) {
+                let width = self.terms.find_var(id).map_or(64, |term| self.terms.width(term));
+                let value = match var.aspect {
+                    Aspect::Number => signed(value, width).cast_unsigned(),
+                    _ => value,
+                };
                 parts.entry(&var.source).or_default().push((var.aspect, value));
             }
         }
@@ -333,6 +339,16 @@ mod tests {
         assert_eq!(path.terms.value(is_start), 0);
         let new = path.inputs_of(&|VarId(id)| Some([7, 3, 103, 111, 33][id as usize]));
         assert_eq!(new, Inputs::arguments(["7", "go!"]));
+    }
+
+    #[test]
+    fn numbers_below_zero_are_written_so() {
+        for (width, bits) in [(32, 0xffff_fff9), (64, u64::MAX - 6)] {
+            let mut path = Path { inputs: Inputs::arguments(["100"]), ..Path::default() };
+            let argument = Source::whole(InputPlace::Argument(0));
+            path.var(&argument, Aspect::Number, width).expect("a number");
+            assert_eq!(path.inputs_of(&|_| Some(bits)), Inputs::arguments(["-7"]));
+        }
     }
 
     #[test]

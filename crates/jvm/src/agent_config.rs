@@ -115,3 +115,15 @@ pub fn of_recorded(recorded: &RecordedRun, watchdog: Duration) -> (Common, RunSp
     };
     (common, serde_json::from_value(setup.run).unwrap_or_default())
 }
+
+/// An empty folder for a path log.
+pub fn make_log_folder(folder: &Path) -> Result<(), FrontEndError> {
+    untorn_jvm_protocol::path_log::make_folder(folder)
+        .map_err(|error| FrontEndError::run(format!("cannot write {}: {error}", folder.display())))
+}
+
+/// A file that a run reads.
+pub fn opened(path: &Path) -> Result<std::fs::File, FrontEndError> {
+    std::fs::File::open(path)
+        .map_err(|error| FrontEndError::run(format!("cannot read {}: {error}", path.display())))
+}

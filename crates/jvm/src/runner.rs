@@ -17,7 +17,7 @@ use untorn_schedule::{InputPlace, Inputs, RunSpec, Schedule};
 use untorn_trace::formats::utr;
 use untorn_trace::{RecordingSummary, RunMeta};
 
-use crate::agent_config::{self, Common, ReplayFiles};
+use crate::agent_config::{self, Common, ReplayFiles, make_log_folder, opened};
 use crate::launch::{Launch, LaunchError, Start, find_agent};
 use crate::program::{is_junit, is_scenario};
 use crate::warm::{self, FreshRun, WarmRun, WarmRuns};
@@ -107,7 +107,6 @@ impl FrontEnd for JvmRunner {
         let log = path_log::PathLog::read(&folder).map_err(|error| {
             FrontEndError::run(format!("cannot read {}: {error}", folder.display()))
         })?;
-        // It is in memory now, and is of no use to anybody else.
         let _ = std::fs::remove_dir_all(folder);
         let fixed = inputs::names_of_things(inputs);
         Ok(Some(untorn_symbolic::replay::replay(&log, inputs, fixed)))
@@ -518,16 +517,6 @@ impl Worker {
 fn said_by(summary: &RecordingSummary, exit: ExitKind) -> RunResult {
     let followed = summary.followed.clone();
     RunResult { followed, unseen: Unseen::of(summary), ..RunResult::new(exit) }
-}
-
-fn make_log_folder(folder: &Path) -> Result<(), FrontEndError> {
-    path_log::make_folder(folder)
-        .map_err(|error| FrontEndError::run(format!("cannot write {}: {error}", folder.display())))
-}
-
-fn opened(path: &Path) -> Result<File, FrontEndError> {
-    File::open(path)
-        .map_err(|error| FrontEndError::run(format!("cannot read {}: {error}", path.display())))
 }
 
 fn created(path: &Path) -> Result<File, FrontEndError> {

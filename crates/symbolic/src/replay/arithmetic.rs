@@ -3,7 +3,7 @@
 use untorn_bytecode::op;
 
 use super::code::{Op, Operand};
-use super::machine::{Frame, Machine, Next};
+use super::machine::{Frame, Machine, StepResult};
 use super::value::{Term, Value};
 use crate::path::{Step, Way};
 use crate::term::{BinOp, CmpOp, TermId, apply};
@@ -11,10 +11,10 @@ use crate::term::{BinOp, CmpOp, TermId, apply};
 /// Terms of one path; beyond, everything is a constant.
 const MAX_TERMS: usize = 1 << 21;
 
-const SHORT: Next = Next::Lost("the stack holds something else");
+const SHORT: StepResult = StepResult::Lost("the stack holds something else");
 
 impl Machine<'_> {
-    pub(super) fn calculate(&mut self, frame: &mut Frame, op: &Op) -> Next {
+    pub(super) fn calculate(&mut self, frame: &mut Frame, op: &Op) -> StepResult {
         match op.opcode {
             op::IDIV | op::IREM | op::LDIV | op::LREM => return self.divide(frame, op.opcode),
             op::IINC => return self.increment(frame, op),
@@ -31,10 +31,10 @@ impl Machine<'_> {
         let Some(value) = found else { return SHORT };
         frame.push(value);
         frame.at += 1;
-        Next::Go
+        StepResult::Go
     }
 
-    fn increment(&mut self, frame: &mut Frame, op: &Op) -> Next {
+    fn increment(&mut self, frame: &mut Frame, op: &Op) -> StepResult {
         let Operand::Local(local, step) = op.operand else { return SHORT };
         let Some(own) = frame.locals.get(usize::from(local)).copied() else { return SHORT };
         let Some(sum) = self.binary(op::IADD, own.plain_hash(), Value::Int(step, None)) else {
@@ -42,11 +42,11 @@ impl Machine<'_> {
         };
         frame.locals[usize::from(local)] = sum;
         frame.at += 1;
-        Next::Go
+        StepResult::Go
     }
 
     /// The divisor decides whether it goes on or throws.
-    fn divide(&mut self, frame: &mut Frame, opcode: u8) -> Next {
+    fn divide(&mut self, frame: &mut Frame, opcode: u8) -> StepResult {
         let (Some(b), Some(a)) = (frame.pop(), frame.pop()) else { return SHORT };
         let (a, b) = (a.plain_hash(), b.plain_hash());
         let is_zero = matches!(b, Value::Int(0, _) | Value::Long(0, _));
@@ -61,12 +61,12 @@ impl Machine<'_> {
         }
         if is_zero {
             frame.has_thrown = true;
-            return Next::Go;
+            return StepResult::Go;
         }
         let Some(value) = self.binary(opcode, a, b) else { return SHORT };
         frame.push(value);
         frame.at += 1;
-        Next::Go
+        StepResult::Go
     }
 
     fn binary(&mut self, opcode: u8, a: Value, b: Value) -> Option<Value> {

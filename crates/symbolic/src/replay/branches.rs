@@ -3,18 +3,18 @@
 use untorn_bytecode::op;
 
 use super::code::{Op, Operand};
-use super::machine::{Frame, Machine, Next};
+use super::machine::{Frame, Machine, StepResult};
 use super::value::{ObjectId, Term, Value};
 use crate::path::Way;
 use crate::term::{CmpOp, TermId};
 
-const SHORT: Next = Next::Lost("the stack holds something else");
+const SHORT: StepResult = StepResult::Lost("the stack holds something else");
 
 /// Cases of a switch that are tried.
 const MAX_CASES: usize = 64;
 
 impl Machine<'_> {
-    pub(super) fn branch(&mut self, frame: &mut Frame, op: &Op) -> Next {
+    pub(super) fn branch(&mut self, frame: &mut Frame, op: &Op) -> StepResult {
         let Operand::Jump(target) = op.operand else { return SHORT };
         let found = match op.opcode {
             op::IFEQ..=op::IFLE => frame.pop().and_then(|value| {
@@ -47,7 +47,7 @@ impl Machine<'_> {
             self.took(frame, u32::from(jumps), own, vec![way]);
         }
         frame.at = if jumps { target } else { frame.at + 1 };
-        Next::Go
+        StepResult::Go
     }
 
     /// Whether two ints are related (==, !=, <, >=, >, <=), and the term that says so.
@@ -76,7 +76,7 @@ impl Machine<'_> {
         Some((holds, Some(if is_negated { terms.not(term) } else { term })))
     }
 
-    pub(super) fn switch(&mut self, frame: &mut Frame, op: &Op) -> Next {
+    pub(super) fn switch(&mut self, frame: &mut Frame, op: &Op) -> StepResult {
         let Operand::Switch(switch) = &op.operand else { return SHORT };
         let (cases, default) = &**switch;
         let Some(key) = frame.pop() else { return SHORT };
@@ -98,7 +98,7 @@ impl Machine<'_> {
             self.took_case(frame, taken, &conditions, (cases, *default));
         }
         frame.at = taken.map_or(*default, |at| cases[at].1);
-        Next::Go
+        StepResult::Go
     }
 
     fn took_case(

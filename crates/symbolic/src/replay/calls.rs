@@ -3,10 +3,10 @@
 use untorn_bytecode::op;
 
 use super::code::{Call, Op, Operand};
-use super::machine::{Frame, Machine, Next};
+use super::machine::{Frame, Machine, StepResult};
 use super::value::Value;
 
-const SHORT: Next = Next::Lost("the stack is too short");
+const SHORT: StepResult = StepResult::Lost("the stack is too short");
 
 /// The call at hand.
 pub(super) fn call_at(frame: &Frame) -> Option<&Call> {
@@ -34,7 +34,7 @@ pub(super) fn arguments(frame: &Frame, call: &Call) -> Option<Vec<Value>> {
 
 impl Machine<'_> {
     /// A call has come back with this result.
-    pub(super) fn called(&mut self, frame: &mut Frame, op: &Op, result: Value) -> Next {
+    pub(super) fn called(&mut self, frame: &mut Frame, op: &Op, result: Value) -> StepResult {
         if op.opcode == op::INVOKEDYNAMIC {
             return self.made_dynamically(frame, op, result);
         }
@@ -54,7 +54,7 @@ impl Machine<'_> {
         let value = match returned.filter(|_| has_called) {
             Some(own) if own.is_same(result) => own,
             Some(own) if !self.may_be(own, result) => {
-                return Next::Lost("a method returned something else");
+                return StepResult::Lost("a method returned something else");
             }
             Some(_) => result,
             None if has_called => result,
@@ -63,7 +63,7 @@ impl Machine<'_> {
         if value != Value::Top {
             frame.push(value);
         }
-        Next::Go
+        StepResult::Go
     }
 
     /// Whether an object whose identity was not known is the one that the log names.
@@ -84,22 +84,24 @@ impl Machine<'_> {
         arguments: &[Value],
         result: Value,
         has_called: bool,
-    ) -> Next {
+    ) -> StepResult {
         let (Some(Value::Ref(own, _)), Value::Ref(logged, _)) = (arguments.first(), result) else {
             return SHORT;
         };
         let identity = self.objects.identity(logged);
         if !self.objects.identify(*own, identity) {
-            return Next::Lost("another object was made");
+            return StepResult::Lost("another object was made");
         }
         if !has_called {
             self.library_made(call, *own, &arguments[1..]);
         }
-        Next::Go
+        StepResult::Go
     }
 
-    fn made_dynamically(&mut self, frame: &mut Frame, op: &Op, result: Value) -> Next {
-        let Operand::Dynamic(made) = &op.operand else { return Next::Lost("an unknown call") };
+    fn made_dynamically(&mut self, frame: &mut Frame, op: &Op, result: Value) -> StepResult {
+        let Operand::Dynamic(made) = &op.operand else {
+            return StepResult::Lost("an unknown call");
+        };
         let (kinds, target) = &**made;
         let mut captured = Vec::new();
         for _ in kinds {
@@ -121,6 +123,6 @@ impl Machine<'_> {
         }
         frame.at += 1;
         frame.has_called = false;
-        Next::Go
+        StepResult::Go
     }
 }

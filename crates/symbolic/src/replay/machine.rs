@@ -34,7 +34,7 @@ pub(super) struct Frame {
 
 /// How a thread goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Next {
+pub(super) enum StepResult {
     Go,
     /// The next record is of another thread, or there is none.
     Wait,
@@ -89,9 +89,9 @@ impl<'a> Machine<'a> {
     fn run_thread(&mut self, frames: &mut Thread) {
         loop {
             match self.step(frames) {
-                Next::Go => {}
-                Next::Wait => break,
-                Next::Lost(why) => {
+                StepResult::Go => {}
+                StepResult::Wait => break,
+                StepResult::Lost(why) => {
                     self.lose(frames, why);
                     if !self.skip() {
                         break;
@@ -115,20 +115,20 @@ impl<'a> Machine<'a> {
         self.log.peek().is_some_and(|(thread, _)| thread == self.thread)
     }
 
-    fn step(&mut self, frames: &mut Thread) -> Next {
+    fn step(&mut self, frames: &mut Thread) -> StepResult {
         let Some(frame) = frames.last_mut() else { return self.outside(frames) };
         let method = Rc::clone(&frame.method);
         let Some(op) = method.ops.get(frame.at as usize) else {
-            return Next::Lost("the code is at its end");
+            return StepResult::Lost("the code is at its end");
         };
         if op.site == 0 && !needs_record(op) && !frame.has_thrown {
             self.path.covered.insert((frame.flow, frame.at));
             self.path.fidelity.instructions += 1;
             return self.plain(frames, op);
         }
-        let Some((thread, site)) = self.log.peek() else { return Next::Wait };
+        let Some((thread, site)) = self.log.peek() else { return StepResult::Wait };
         if thread != self.thread {
-            return Next::Wait;
+            return StepResult::Wait;
         }
         self.path.covered.insert((frame.flow, frame.at));
         if site != op.site || op.site == 0 {
@@ -145,15 +145,15 @@ impl<'a> Machine<'a> {
     }
 
     /// No code of the program runs in this thread: only a method that is called by somebody else can be next.
-    fn outside(&mut self, frames: &mut Thread) -> Next {
+    fn outside(&mut self, frames: &mut Thread) -> StepResult {
         if !self.is_here() {
-            return Next::Wait;
+            return StepResult::Wait;
         }
-        let Some((_, site)) = self.log.peek() else { return Next::Wait };
+        let Some((_, site)) = self.log.peek() else { return StepResult::Wait };
         match self.code.sites.get(&site).map(|info| info.kind) {
             Some(SiteKind::Enter) => self.enter(frames, site),
-            _ if self.skip() => Next::Go,
-            _ => Next::Wait,
+            _ if self.skip() => StepResult::Go,
+            _ => StepResult::Wait,
         }
     }
 
@@ -183,9 +183,9 @@ impl<'a> Machine<'a> {
     }
 
     /// Another record than that of the instruction at hand.
-    fn other_record(&mut self, frames: &mut Thread, site: u32) -> Next {
+    fn other_record(&mut self, frames: &mut Thread, site: u32) -> StepResult {
         let Some(&info) = self.code.sites.get(&site) else {
-            return Next::Lost("a record of unknown code");
+            return StepResult::Lost("a record of unknown code");
         };
         match info.kind {
             SiteKind::Enter => self.enter(frames, site),
@@ -199,20 +199,20 @@ impl<'a> Machine<'a> {
                     Some(at) if at + 1 < frames.len() => {
                         frames.truncate(at + 1);
                         frames[at].has_called = false;
-                        Next::Go
+                        StepResult::Go
                     }
-                    _ => Next::Lost("another instruction has completed"),
+                    _ => StepResult::Lost("another instruction has completed"),
                 }
             }
         }
     }
 
     /// An exception has come to a handler.
-    fn catch(&mut self, frames: &mut Thread, info: SiteInfo) -> Next {
+    fn catch(&mut self, frames: &mut Thread, info: SiteInfo) -> StepResult {
         let handles =
             |frame: &Frame| frame.number == info.method && frame.method.handles(frame.at, info.at);
         let Some(at) = frames.iter().rposition(handles) else {
-            return Next::Lost("no method under way has this handler");
+            return StepResult::Lost("no method under way has this handler");
         };
         let value = match self.content(SiteKind::Object) {
             Ok(value) => value,
@@ -225,14 +225,14 @@ impl<'a> Machine<'a> {
         frame.stack.push(value);
         frame.at = info.at;
         (frame.has_called, frame.returned, frame.has_thrown) = (false, None, false);
-        Next::Go
+        StepResult::Go
     }
 
     /// A method begins: called by the instruction at hand, or by something between.
-    fn enter(&mut self, frames: &mut Thread, site: u32) -> Next {
+    fn enter(&mut self, frames: &mut Thread, site: u32) -> StepResult {
         let number = self.code.sites[&site].method;
         let method = Rc::clone(&self.code.methods[number]);
-        let Some(logged) = self.arguments(&method) else { return Next::Wait };
+        let Some(logged) = self.arguments(&method) else { return StepResult::Wait };
         self.log.advance();
         let direct = frames.last().and_then(|frame| self.passed(frame, &method, &logged));
         let flow = self.flow_of(number, &method);
@@ -265,7 +265,7 @@ impl<'a> Machine<'a> {
             returned: None,
             has_thrown: false,
         });
-        Next::Go
+        StepResult::Go
     }
 
     /// What the arguments of a method are that is not called by code that is re-executed.
@@ -356,7 +356,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The content of a record. The log may end within it.
-    fn content(&mut self, kind: SiteKind) -> Result<Value, Next> {
+    fn content(&mut self, kind: SiteKind) -> Result<Value, StepResult> {
         let cursor = self.log.content();
         let found = match kind {
             SiteKind::Int => cursor.signed().map(|value| Value::Int(value as i32, None)),
@@ -371,7 +371,7 @@ impl<'a> Machine<'a> {
         found.ok_or_else(|| self.ended())
     }
 
-    fn object(&mut self) -> Result<Value, Next> {
+    fn object(&mut self) -> Result<Value, StepResult> {
         let Some(number) = self.log.content().number() else { return Err(self.ended()) };
         let object = self.objects.of_identity((number >> 1) as u32);
         if number & 1 == 1 {
@@ -381,10 +381,10 @@ impl<'a> Machine<'a> {
         Ok(Value::Ref(object, None))
     }
 
-    fn ended(&mut self) -> Next {
+    fn ended(&mut self) -> StepResult {
         self.path.fidelity.is_cut = true;
         self.log.stop();
-        Next::Wait
+        StepResult::Wait
     }
 
     pub(super) fn place_of(frame: &Frame) -> CodePlace {

@@ -3,7 +3,7 @@
 use untorn_bytecode::op;
 
 use super::code::{Op, Operand};
-use super::machine::{Frame, Machine, Next, Thread};
+use super::machine::{Frame, Machine, StepResult, Thread};
 use super::value::{NULL, ObjectId, Value};
 use crate::path::{Source, Step, Way};
 use untorn_schedule::InputPlace;
@@ -14,11 +14,11 @@ const MAX_ELEMENTS: i32 = 64;
 /// Elements of arrays have numbers that no field has.
 const ELEMENT: u32 = 1 << 31;
 
-const SHORT: Next = Next::Lost("the stack is too short");
+const SHORT: StepResult = StepResult::Lost("the stack is too short");
 
 impl Machine<'_> {
     /// An instruction has completed, with this result.
-    pub(super) fn complete(&mut self, frames: &mut Thread, op: &Op, value: Value) -> Next {
+    pub(super) fn complete(&mut self, frames: &mut Thread, op: &Op, value: Value) -> StepResult {
         let Some(frame) = frames.last_mut() else { return SHORT };
         let done = match op.opcode {
             op::INVOKEVIRTUAL..=op::INVOKEDYNAMIC => return self.called(frame, op, value),
@@ -60,7 +60,7 @@ impl Machine<'_> {
             return SHORT;
         }
         frame.at += 1;
-        Next::Go
+        StepResult::Go
     }
 
     /// The value at a place, which is what was recorded; with the term that was written there, if nothing else came between.

@@ -3,10 +3,10 @@
 use untorn_bytecode::{Number, op};
 
 use super::code::{Op, Operand};
-use super::machine::{Frame, Machine, Next, Thread};
+use super::machine::{Frame, Machine, StepResult, Thread};
 use super::value::{NULL, Value};
 
-const SHORT: Next = Next::Lost("the stack is too short");
+const SHORT: StepResult = StepResult::Lost("the stack is too short");
 
 impl Frame {
     /// The topmost slot, without the filler of a wide value.
@@ -39,7 +39,7 @@ impl Frame {
 
 impl Machine<'_> {
     /// An instruction that the log says nothing of.
-    pub(super) fn plain(&mut self, frames: &mut Thread, op: &Op) -> Next {
+    pub(super) fn plain(&mut self, frames: &mut Thread, op: &Op) -> StepResult {
         let Some(frame) = frames.last_mut() else { return SHORT };
         match op.opcode {
             op::IRETURN..=op::RETURN => return returns(frames, op.opcode),
@@ -50,13 +50,13 @@ impl Machine<'_> {
                 return match op.operand {
                     Operand::Jump(target) => {
                         frame.at = target;
-                        Next::Go
+                        StepResult::Go
                     }
-                    _ => Next::Lost("a jump to nowhere"),
+                    _ => StepResult::Lost("a jump to nowhere"),
                 };
             }
             op::TABLESWITCH | op::LOOKUPSWITCH => return self.switch(frame, op),
-            op::JSR | op::JSR_W | op::RET => return Next::Lost("a subroutine of old code"),
+            op::JSR | op::JSR_W | op::RET => return StepResult::Lost("a subroutine of old code"),
             _ => {}
         }
         let done = match op.opcode {
@@ -78,13 +78,13 @@ impl Machine<'_> {
                 Some(())
             }
             op::MONITORENTER | op::MONITOREXIT => frame.pop().map(|_| ()),
-            _ => return Next::Lost("an instruction without its record"),
+            _ => return StepResult::Lost("an instruction without its record"),
         };
         if done.is_none() {
             return SHORT;
         }
         frame.at += 1;
-        Next::Go
+        StepResult::Go
     }
 
     fn constant(&mut self, frame: &mut Frame, op: &Op) -> Option<()> {
@@ -141,7 +141,7 @@ fn shuffle(frame: &mut Frame, opcode: u8) -> Option<()> {
     Some(())
 }
 
-fn returns(frames: &mut Thread, opcode: u8) -> Next {
+fn returns(frames: &mut Thread, opcode: u8) -> StepResult {
     let Some(mut frame) = frames.pop() else { return SHORT };
     let value = match opcode {
         op::RETURN => Value::Top,
@@ -155,5 +155,5 @@ fn returns(frames: &mut Thread, opcode: u8) -> Next {
     {
         caller.returned = Some(value);
     }
-    Next::Go
+    StepResult::Go
 }

@@ -45,7 +45,8 @@ impl Corpus {
                     corpus.libraries.push((name.to_owned(), coordinates));
                 }
                 ["test", library, name] => {
-                    corpus.tests.push(Test { library: library.to_owned(), name: name.to_owned() })
+                    let (library, name) = (library.to_owned(), name.to_owned());
+                    corpus.tests.push(Test { library, name });
                 }
                 _ => bail!("{LIST}: this line is neither a library nor a test: {line}"),
             }

@@ -13,12 +13,13 @@
 //! * everything that orders threads: locks, waits, notifications, forks, joins; the first and the last event of each
 //!   thread, because forks come before the one and joins after the other, as [`Op::HIDDEN`] if they are nothing else;
 //! * beginning and end of each block and activation with a kept access inside;
-//! * before which events a thread that has read something else would have stopped ([`History::heeds`]): what it did in
+//! * before which events a thread that has read something else would have stopped ([`heeds`](crate::History::heeds)): what it did in
 //!   between, a branch above all, may have depended on the value.
 //!
-//! Promise: a goal of kept events, but for those that are hidden, has a reordering in the projection exactly if it has one in the run, for each
-//! strength; [`History::lift`] is how the one becomes the other. Candidates are the same, and the simulation decides
-//! the same. Engines that look at a bounded number of events look farther.
+//! Promise: a goal of kept events, but for those that are hidden, has a reordering in the projection exactly if it has
+//! one in the run, for each strength; [`lift`](crate::History::lift) is how the one becomes the other. Candidates are
+//! the same, and the simulation decides the same. Engines that look at a bounded number of events look farther; one with
+//! a budget may answer *undecided* where it did not before, or the other way round.
 //!
 //! Two passes, each with memory for the variables and for what is kept.
 

@@ -108,7 +108,9 @@ impl Subject<'_> {
         if let Some(why) = self.benign() {
             return Significance::Benign(why);
         }
-        if !self.judged.is_violation(self.key) {
+        let loses_data = self.is_lost_update() && !self.key.facts.is_collection;
+        let is_unknown = !self.judged.untested.is_empty() && !loses_data;
+        if is_unknown || !self.judged.is_violation(self.key) {
             return Significance::Untested;
         }
         match self.judged.values {

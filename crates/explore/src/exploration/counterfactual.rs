@@ -45,8 +45,10 @@ struct Counterfactual {
     due: Vec<Effect>,
     /// Effects that show without it as well.
     anyway: Vec<Effect>,
-    /// Effects of which nothing is known: the run could not be repeated, with the interruption or without it.
+    /// Effects that show again, but no run without the interruption could be made.
     untested: Vec<Effect>,
+    /// Effects of which nothing is known: the interruption could not be repeated.
+    unrepeated: Vec<Effect>,
     /// Effects that do not show when the run is repeated.
     unsteady: Vec<Effect>,
     /// Runs without the interruption.
@@ -82,16 +84,21 @@ impl Exploration<'_> {
         if judged.effects.is_empty() {
             return judged;
         }
-        let mut result = self.undo(run, key, instance, &judged.effects);
+        let result = self.undo(run, key, instance, &judged.effects);
         if result.due.is_empty() && !result.anyway.is_empty() {
             *self.anyway.entry(key.clone()).or_default() += 1;
         }
-        let is_unclear = !result.unsteady.is_empty() || !result.untested.is_empty();
-        result.due.truncate(MAX_SHOWN);
-        result.untested.truncate(MAX_SHOWN);
-        let effects: Vec<Effect> = result.due.iter().chain(&result.untested).cloned().collect();
-        let judged = judged.with_effects(run, key, instance, result.due);
-        Judged { undone: result.runs, untested: result.untested, effects, is_unclear, ..judged }
+        let is_unclear = [&result.unsteady, &result.untested, &result.unrepeated]
+            .iter()
+            .any(|unknown| !unknown.is_empty());
+        // What shows whenever the block is interrupted counts, even if no run could be made in which it is not.
+        let mut effects = [result.due, result.untested.clone()].concat();
+        effects.truncate(MAX_SHOWN);
+        let judged = judged.with_effects(run, key, instance, effects.clone());
+        effects.extend(result.unrepeated.iter().take(MAX_SHOWN).cloned());
+        let mut untested = [result.untested, result.unrepeated].concat();
+        untested.retain(|effect| effects.contains(effect));
+        Judged { undone: result.runs, untested, effects, is_unclear, ..judged }
     }
 
     /// Undoes the interruption of a block, and compares.
@@ -104,7 +111,7 @@ impl Exploration<'_> {
     ) -> Counterfactual {
         let mut result = Counterfactual::default();
         let Some(again) = self.repeated(run, key, instance) else {
-            return Counterfactual { untested: effects.to_vec(), ..result };
+            return Counterfactual { unrepeated: effects.to_vec(), ..result };
         };
         let shows_again = |effect: &Effect| self.normal.shows(effect, &again);
         let mut due: Vec<Effect>;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use untorn_confirm::{Method, Options, Verdict, confirm};
+use untorn_confirm::{Method, Options, ValueVerdict, confirm};
 use untorn_testkit::{Truth, ValuedKnobs, value_atomic, valued};
 
 /// Traces of each kind that recall is measured on, at least.
@@ -53,9 +53,9 @@ fn print_recall() -> Result<()> {
             let options = Options { method, ..Options::default() };
             let own = &mut tally[kind];
             match (confirm(&events, &tables, &options).verdict, truth) {
-                (Verdict::Undecided(_), _) => {}
-                (Verdict::Atomic(_), Truth::Atomic) => own.decided += 1,
-                (Verdict::NotAtomic(_), Truth::NotAtomic) => own.decided += 1,
+                (ValueVerdict::Undecided(_), _) => {}
+                (ValueVerdict::Atomic(_), Truth::Atomic) => own.decided += 1,
+                (ValueVerdict::NotAtomic(_), Truth::NotAtomic) => own.decided += 1,
                 _ => own.wrong += 1,
             }
         }
@@ -111,9 +111,9 @@ fn print_row(row: &Row) {
         events_seen += events.len() as u64;
         relevant += found.facts.relevant as u64;
         let answer = match found.verdict {
-            Verdict::Atomic(_) => "atomic",
-            Verdict::NotAtomic(_) => "not atomic",
-            Verdict::Undecided(_) => "undecided",
+            ValueVerdict::Atomic(_) => "atomic",
+            ValueVerdict::NotAtomic(_) => "not atomic",
+            ValueVerdict::Undecided(_) => "undecided",
         };
         times.entry(format!("{answer}, {:?}", found.stage)).or_default().push(time);
     }

@@ -5,7 +5,7 @@
 mod tests;
 
 use untorn_predict::avfilter::{AvFilter, Reading};
-use untorn_predict::lock_valid::{LockValid, Verdict};
+use untorn_predict::lock_valid::{LockValid, LockValidAnswer};
 use untorn_predict::simulation::{Knowledge, Simulation};
 use untorn_predict::{At, Facts, Goal, History, Pattern};
 use untorn_testkit::programs::{Explored, ProgramKnobs, Recording, random_program};
@@ -83,7 +83,7 @@ fn one(
     let mut oracle = None;
     for triple in predictions(&history) {
         let goal = Goal::new(&triple);
-        let Verdict::Feasible(_) = locks.verdict(&goal) else { continue };
+        let LockValidAnswer::Feasible(_) = locks.verdict(&goal) else { continue };
         let places = triple.map(|at| recording.places[at.index()]);
         let truth = explored.is_feasible(&places);
         tally.predictions += 1;

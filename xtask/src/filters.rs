@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use untorn_predict::candidates::{self, Candidate, Limits, Sources};
-use untorn_predict::lock_valid::{LockValid, Verdict};
+use untorn_predict::lock_valid::{LockValid, LockValidAnswer};
 use untorn_predict::simulation::{Knowledge, Simulation};
 use untorn_predict::{Facts, History};
 use untorn_testkit::programs::ProgramKnobs;
@@ -154,13 +154,13 @@ fn decide(
             tally[3] += 1;
             let kept = if simulate { simulation.reordering(goal) } else { None };
             let is_kept = kept.is_some();
-            let kept = kept.map_or_else(|| locks.verdict(goal), Verdict::Feasible);
+            let kept = kept.map_or_else(|| locks.verdict(goal), LockValidAnswer::Feasible);
             match kept {
-                Verdict::Feasible(schedule) if !simulate || is_kept => {
+                LockValidAnswer::Feasible(schedule) if !simulate || is_kept => {
                     tally[4] += schedule.then.len() as u64;
                     verdict = 0;
                 }
-                Verdict::Infeasible => {}
+                LockValidAnswer::Infeasible => {}
                 _ => verdict = 2,
             }
             if verdict == 0 {

@@ -49,7 +49,7 @@ pub use blocks::Block;
 pub use values::Contradiction;
 pub use verdict::{
     Excluded, Forced, NoSource, OrderReason, Party, Point, Reason, SerialOrder, UndecidedReason,
-    Update, Verdict,
+    Update, ValueVerdict,
 };
 pub use window::Window;
 
@@ -108,7 +108,7 @@ pub enum Stage {
 /// The answer, and how it came about.
 #[derive(Clone, Debug)]
 pub struct Confirmation {
-    pub verdict: Verdict,
+    pub verdict: ValueVerdict,
     pub stage: Stage,
     pub facts: Facts,
 }

@@ -12,7 +12,7 @@ use crate::reduce::Tangle;
 use crate::saturation::{self, Probed, Saturation, probe};
 use crate::structure::complete;
 use crate::values::{Contradiction, SymbolicValue};
-use crate::verdict::{SerialOrder, UndecidedReason, Verdict};
+use crate::verdict::{SerialOrder, UndecidedReason, ValueVerdict};
 use crate::{Confirmation, Facts, Method, Options, Stage, cases, printed, reasons, serialiser};
 
 /// Problems with more nodes are first refuted on the tangled variables alone.
@@ -34,7 +34,7 @@ pub struct Stages<'a> {
     inconsistent: Option<Contradiction>,
 }
 
-type Decision = (Verdict, Stage);
+type Decision = (ValueVerdict, Stage);
 
 impl<'a> Stages<'a> {
     pub fn new(events: &'a [Event], tables: &Tables, options: &'a Options) -> Self {
@@ -72,19 +72,20 @@ impl<'a> Stages<'a> {
             Some(found) => UndecidedReason::Inconsistent(found),
             None => why,
         };
-        (Verdict::Undecided(why), Stage::Undecided)
+        (ValueVerdict::Undecided(why), Stage::Undecided)
     }
 
     fn own_read(&self) -> Option<Decision> {
         let torn = self.nets.torn.as_ref()?;
         let applies = !matches!(self.options.method, Method::Serialiser);
-        applies
-            .then(|| (Verdict::NotAtomic(reasons::own_read(&self.extract, torn)), Stage::OwnRead))
+        applies.then(|| {
+            (ValueVerdict::NotAtomic(reasons::own_read(&self.extract, torn)), Stage::OwnRead)
+        })
     }
 
     fn printed(&self) -> Decision {
         match printed::find(self.events, &self.extract, self.options.budget) {
-            printed::Printed::Holds(reason) => (Verdict::NotAtomic(reason), Stage::Printed),
+            printed::Printed::Holds(reason) => (ValueVerdict::NotAtomic(reason), Stage::Printed),
             printed::Printed::Fails => self.undecided(UndecidedReason::Method),
             printed::Printed::Spent(spent) => self.undecided(UndecidedReason::Budget { spent }),
         }
@@ -161,7 +162,7 @@ impl<'a> Stages<'a> {
     fn atomic(&self, order: &[BlockId], stage: Stage) -> Decision {
         let blocks = order.iter().map(|block| self.extract.blocks[block.index()]);
         let blocks = blocks.filter(|block| block.accesses).collect();
-        (Verdict::Atomic(SerialOrder { blocks }), stage)
+        (ValueVerdict::Atomic(SerialOrder { blocks }), stage)
     }
 
     fn atomic_nodes(&self, core: &Core, nodes: &[Node], stage: Stage) -> Decision {
@@ -197,7 +198,7 @@ impl<'a> Stages<'a> {
         stage: Stage,
     ) -> Decision {
         let reason = reasons::reason(&self.extract, core, known, contradiction);
-        (Verdict::NotAtomic(reason), stage)
+        (ValueVerdict::NotAtomic(reason), stage)
     }
 
     fn core(&self, reading: Reading, guess: &[BlockId]) -> Core {
@@ -278,7 +279,7 @@ impl<'a> Stages<'a> {
         }
         if let Some((strict, known)) = &strict {
             let found = self.cases(strict, known, &mut budget, false);
-            if !matches!(found.0, Verdict::Undecided(UndecidedReason::Method)) {
+            if !matches!(found.0, ValueVerdict::Undecided(UndecidedReason::Method)) {
                 return found;
             }
         }
@@ -292,7 +293,7 @@ impl<'a> Stages<'a> {
     }
 
     fn exhausted(&self, core: &Core, states: u64) -> Decision {
-        (Verdict::NotAtomic(reasons::exhausted(&self.extract, core, states)), Stage::Exact)
+        (ValueVerdict::NotAtomic(reasons::exhausted(&self.extract, core, states)), Stage::Exact)
     }
 
     /// Decides by cases. That there is no serial order is an answer only if the core leaves nothing
@@ -302,7 +303,7 @@ impl<'a> Stages<'a> {
             SearchResult::Found(nodes) => self.atomic_nodes(core, &nodes, Stage::Exact),
             SearchResult::None(states) if decides => self.exhausted(core, states),
             SearchResult::None(_) => {
-                (Verdict::Undecided(UndecidedReason::Method), Stage::Undecided)
+                (ValueVerdict::Undecided(UndecidedReason::Method), Stage::Undecided)
             }
             SearchResult::Spent => {
                 self.undecided(UndecidedReason::Budget { spent: self.options.budget })

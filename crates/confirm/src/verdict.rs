@@ -7,7 +7,7 @@ use crate::values::Contradiction;
 
 /// Whether the trace is atomic by values.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum ValueVerdict {
     Atomic(SerialOrder),
     NotAtomic(Reason),
     Undecided(UndecidedReason),

@@ -45,13 +45,13 @@ pub(crate) struct ConflictOrder(u64);
 
 /// What conflicts are about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Subject {
+enum Contended {
     Object(u32),
     Var(VarId),
     Lock(u32),
 }
 
-/// An operation, as it is called in every run: thread, how many it did on the same subject before, place.
+/// An operation, as it is called in every run: thread, how many it did on the same contended before, place.
 #[derive(Clone, Copy, Hash)]
 struct Operation {
     thread: ThreadId,
@@ -72,8 +72,8 @@ struct Gatherer<'r> {
     run: &'r Run,
     /// By site: a hash of its place.
     places: Vec<u64>,
-    counts: FxHashMap<(Subject, ThreadId), u32>,
-    sums: FxHashMap<Subject, u64>,
+    counts: FxHashMap<(Contended, ThreadId), u32>,
+    sums: FxHashMap<Contended, u64>,
 }
 
 impl ConflictOrder {
@@ -88,18 +88,19 @@ impl ConflictOrder {
         for at in run.history.all() {
             match run.history.event(at).op {
                 Op::Read { var, .. } => {
-                    let subject = gatherer.subject(var);
-                    gatherer.read(subject, vars.entry(var).or_default(), at);
+                    let contended = gatherer.contended(var);
+                    gatherer.read(contended, vars.entry(var).or_default(), at);
                 }
                 Op::Write { var, .. } => {
-                    let subject = gatherer.subject(var);
-                    gatherer.write(subject, vars.entry(var).or_default(), at);
+                    let contended = gatherer.contended(var);
+                    gatherer.write(contended, vars.entry(var).or_default(), at);
                 }
                 Op::Acquire { lock, hold } => {
-                    let (last, subject) = (locks.entry(lock.0).or_default(), Subject::Lock(lock.0));
+                    let (last, contended) =
+                        (locks.entry(lock.0).or_default(), Contended::Lock(lock.0));
                     match hold {
-                        Hold::Shared => gatherer.read(subject, last, at),
-                        _ => gatherer.write(subject, last, at),
+                        Hold::Shared => gatherer.read(contended, last, at),
+                        _ => gatherer.write(contended, last, at),
                     }
                 }
                 _ => {}
@@ -110,40 +111,40 @@ impl ConflictOrder {
 }
 
 impl Gatherer<'_> {
-    fn subject(&self, var: VarId) -> Subject {
-        self.run.objects.of(var).map_or(Subject::Var(var), Subject::Object)
+    fn contended(&self, var: VarId) -> Contended {
+        self.run.objects.of(var).map_or(Contended::Var(var), Contended::Object)
     }
 
-    fn operation(&mut self, subject: Subject, at: At) -> Operation {
+    fn operation(&mut self, contended: Contended, at: At) -> Operation {
         let event = self.run.history.event(at);
-        let count = self.counts.entry((subject, event.thread)).or_default();
+        let count = self.counts.entry((contended, event.thread)).or_default();
         *count += 1;
         let place = self.places.get(event.site.index()).copied().unwrap_or_default();
         Operation { thread: event.thread, nth: *count, place }
     }
 
-    fn read(&mut self, subject: Subject, last: &mut Last, at: At) {
-        let operation = self.operation(subject, at);
-        self.add(subject, last.write, operation);
+    fn read(&mut self, contended: Contended, last: &mut Last, at: At) {
+        let operation = self.operation(contended, at);
+        self.add(contended, last.write, operation);
         last.reads.push(operation);
     }
 
-    fn write(&mut self, subject: Subject, last: &mut Last, at: At) {
-        let operation = self.operation(subject, at);
+    fn write(&mut self, contended: Contended, last: &mut Last, at: At) {
+        let operation = self.operation(contended, at);
         let before: Vec<_> = last.write.into_iter().chain(last.reads.drain(..)).collect();
-        self.add(subject, before, operation);
+        self.add(contended, before, operation);
         last.write = Some(operation);
     }
 
     /// Adds conflicts with earlier operations. A sum does not depend on the order of independent conflicts.
     fn add(
         &mut self,
-        subject: Subject,
+        contended: Contended,
         before: impl IntoIterator<Item = Operation>,
         operation: Operation,
     ) {
         for earlier in before.into_iter().filter(|earlier| earlier.thread != operation.thread) {
-            let sum = self.sums.entry(subject).or_default();
+            let sum = self.sums.entry(contended).or_default();
             *sum = sum.wrapping_add(hash_of(&(earlier, operation)));
         }
     }

@@ -26,6 +26,7 @@ mod control_runs;
 mod counterfactual;
 mod evidence;
 mod failures;
+mod focus;
 mod inputs;
 mod judging;
 mod minimise;
@@ -34,7 +35,6 @@ mod outcome;
 mod repetitions;
 mod replays;
 pub(crate) mod run_store;
-mod subject;
 mod sweep;
 mod target_set;
 mod undirected;
@@ -46,7 +46,7 @@ use std::sync::atomic::AtomicBool;
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use untorn_frontend::{ExitKind, FaultKind, FrontEnd, FrontEndError, PlainRun, RunResult, Unseen};
-use untorn_predict::lock_valid::Verdict;
+use untorn_predict::lock_valid::LockValidAnswer;
 use untorn_schedule::{Plan, RunSpec};
 
 use crate::conflict_order::{ConflictOrder, Novelty};
@@ -63,14 +63,14 @@ use crate::target::{Identity, Key, PredictedReordering, Prediction, Target, Unre
 use budget::Budget;
 use candidates::KnownAnswers;
 use control_runs::ControlRun;
-pub use evidence::{Evidence, OutrunSleep};
+pub use evidence::{Evidence, PrematureSleep};
 pub use failures::{Cause, CauseStep, Dependence, Failure};
+pub use focus::FocusActivity;
 pub use inputs::{InputSearch, explore};
-pub use options::{Earlier, Only, Options, Shard};
+pub use options::{Earlier, Focus, Options, Shard};
 pub use outcome::{AtomicityViolation, Deadlock, ExploreError, Outcome, Progress, Unsearched};
 pub use replays::ReplayTrial;
 use run_store::{RunStore, forget};
-pub use subject::Subject;
 use sweep::Sweep;
 use target_set::TargetSet;
 use undirected::{Arm, HoldMarks, Reward, Undirected};
@@ -132,13 +132,13 @@ impl std::fmt::Debug for Exploration<'_> {
 }
 
 /// A run to be made: for a target, by an arm of the undirected runs, or for neither.
-struct Request {
+struct NextRun {
     spec: RunSpec,
     target: Option<usize>,
     arm: Option<Arm>,
 }
 
-impl Request {
+impl NextRun {
     fn undirected(spec: RunSpec) -> Self {
         Self { spec, target: None, arm: None }
     }
@@ -200,9 +200,9 @@ impl<'a> Exploration<'a> {
     }
 
     fn run_loop(&mut self) -> Result<(), ExploreError> {
-        let mut initial = self.options.initial.clone().into_iter().map(Request::undirected);
+        let mut initial = self.options.initial.clone().into_iter().map(NextRun::undirected);
         while !self.is_over() {
-            let requests: Vec<Request> = initial.by_ref().take(self.options.jobs.max(1)).collect();
+            let requests: Vec<NextRun> = initial.by_ref().take(self.options.jobs.max(1)).collect();
             if requests.is_empty() {
                 break;
             }
@@ -226,9 +226,9 @@ impl<'a> Exploration<'a> {
 
     /// What to run next, at once: control runs; plans for different violations and for locks that are taken in
     /// different orders; undirected runs, from time to time and when there are no plans.
-    fn next_requests(&mut self) -> Vec<Request> {
+    fn next_requests(&mut self) -> Vec<NextRun> {
         let room = self.options.jobs.max(1);
-        let mut requests: Vec<Request> = Vec::new();
+        let mut requests: Vec<NextRun> = Vec::new();
         requests.extend(std::iter::from_fn(|| self.next_control_run()).take(room));
         let is_undirected = self.outcome.runs - self.undirected.last_at >= UNDIRECTED_EVERY;
         if requests.is_empty() && is_undirected {
@@ -238,18 +238,18 @@ impl<'a> Exploration<'a> {
             && let Some(plan) = self.sweep.next()
         {
             self.outcome.directed += 1;
-            requests.push(Request::undirected(RunSpec::plan(plan)));
+            requests.push(NextRun::undirected(RunSpec::plan(plan)));
         }
         self.fill_with_directed(&mut requests, room);
         if requests.is_empty()
             && let Some(plan) = self.lock_orders.next_plan()
         {
             self.outcome.directed += 1;
-            requests.push(Request::undirected(RunSpec::plan(plan)));
+            requests.push(NextRun::undirected(RunSpec::plan(plan)));
         }
         if requests.is_empty() && self.is_stale {
             self.is_stale = false;
-            requests.extend(self.options.initial.first().cloned().map(Request::undirected));
+            requests.extend(self.options.initial.first().cloned().map(NextRun::undirected));
         }
         while requests.len() < room {
             let Some(request) = self.next_undirected() else { break };
@@ -272,7 +272,7 @@ impl<'a> Exploration<'a> {
         })
     }
 
-    fn fill_with_directed(&mut self, requests: &mut Vec<Request>, room: usize) {
+    fn fill_with_directed(&mut self, requests: &mut Vec<NextRun>, room: usize) {
         let mut taken = BTreeSet::new();
         while requests.len() < room {
             let Some(target) = self.next_target(&taken) else { break };
@@ -284,7 +284,7 @@ impl<'a> Exploration<'a> {
     }
 
     /// The next undirected run of this part of the work; `None` if there is nothing new to expect of any.
-    fn next_undirected(&mut self) -> Option<Request> {
+    fn next_undirected(&mut self) -> Option<NextRun> {
         if self.novelty.saturation().is_some() {
             return None;
         }
@@ -300,7 +300,7 @@ impl<'a> Exploration<'a> {
                 let (arm, policy) = self.undirected.choose(|policy| marks.is_usable(policy));
                 let length = self.runs.loaded().next_back().map(|run| run.history.len() as u64);
                 let spec = marks.spec(policy, seed, length);
-                return Some(Request { spec, target: None, arm: Some(arm) });
+                return Some(NextRun { spec, target: None, arm: Some(arm) });
             }
         }
         None
@@ -355,7 +355,7 @@ impl<'a> Exploration<'a> {
 
     /// The run that follows the best prediction of a target; `None` if no plan comes of it, or its plan was
     /// followed before.
-    fn directed(&mut self, index: usize) -> Option<Request> {
+    fn directed(&mut self, index: usize) -> Option<NextRun> {
         let prediction = self.targets[index].predictions.pop_front()?;
         let (plan, next) = match self.plan_of(&prediction) {
             Ok(plan) => plan,
@@ -372,7 +372,7 @@ impl<'a> Exploration<'a> {
         let plan = plan.filter(|plan| self.followed.insert(hash_of(plan)))?;
         self.targets[index].attempts += 1;
         self.outcome.directed += 1;
-        Some(Request { spec: RunSpec::plan(plan), target: Some(index), arm: None })
+        Some(NextRun { spec: RunSpec::plan(plan), target: Some(index), arm: None })
     }
 
     /// The plan of a prediction, if this variant of it has one, and the variant to try next; or why there is no
@@ -388,11 +388,11 @@ impl<'a> Exploration<'a> {
             PredictedReordering::Simulated(suffix) | PredictedReordering::Locks(suffix) => {
                 Some(suffix.reordering())
             }
-            PredictedReordering::Guess => {
+            PredictedReordering::NotRuledOut => {
                 match Feasibility::guess(&run.history, &prediction.goal) {
-                    Verdict::Feasible(suffix) => Some(suffix.reordering()),
-                    Verdict::Undecided(_) => None,
-                    Verdict::Infeasible => return Err(Some(Unreached::Infeasible)),
+                    LockValidAnswer::Feasible(suffix) => Some(suffix.reordering()),
+                    LockValidAnswer::Undecided(_) => None,
+                    LockValidAnswer::Infeasible => return Err(Some(Unreached::Infeasible)),
                 }
             }
         };
@@ -415,7 +415,7 @@ impl<'a> Exploration<'a> {
     }
 
     /// Makes runs, as many at once as the front end can, and looks at each in turn.
-    fn make_runs(&mut self, requests: Vec<Request>) -> Result<(), ExploreError> {
+    fn make_runs(&mut self, requests: Vec<NextRun>) -> Result<(), ExploreError> {
         let open = self.targets.open_count();
         let mut calls = Vec::with_capacity(requests.len());
         let mut numbers = Vec::with_capacity(requests.len());
@@ -467,7 +467,7 @@ impl<'a> Exploration<'a> {
     fn process_run(
         &mut self,
         number: u32,
-        request: Request,
+        request: NextRun,
         ran: RunResult,
         trace: &Path,
     ) -> Result<(), ExploreError> {
@@ -496,7 +496,7 @@ impl<'a> Exploration<'a> {
         self.outcome.failed_runs += u32::from(failed(&run.ran));
         self.outcome.threads = self.outcome.threads.max(run.history.thread_count());
         if let Some(only) = &self.options.only {
-            self.outcome.subject.add(&run, only);
+            self.outcome.focus.add(&run, only);
         }
         let is_new_order = self.novelty.add(ConflictOrder::all_of(&run));
         let before = self.outcome.unsearched;
@@ -518,7 +518,7 @@ impl<'a> Exploration<'a> {
         if self.options.judged_by_results && self.outcome.runs == 1 {
             self.sweep = Sweep::of(&run);
         }
-        if !run.outrun().is_empty() && self.is_notable(&run, target) {
+        if !run.premature_timeouts().is_empty() && self.is_notable(&run, target) {
             self.repeat_in_time(&run, target)?;
         }
         self.resolve_control_run(&run);

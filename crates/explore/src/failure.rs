@@ -4,7 +4,7 @@
 //! A deadlock is a failure, too; it has its own type, because more is known of it (see [`crate::deadlock`]).
 
 use untorn_frontend::{ExitKind, PlainRun, RunResult, UncaughtException};
-use untorn_schedule::{RunControl, RunSpec};
+use untorn_schedule::{RunSpec, Steering};
 
 /// The signal by which programs end themselves.
 const SIGABRT: i32 = 6;
@@ -46,7 +46,7 @@ impl FailureKind {
             }
         }
         all.extend(ran.wrong.clone().map(Self::WrongResults));
-        let holds_nobody = matches!(spec.control, RunControl::Policy(_));
+        let holds_nobody = matches!(spec.steering, Steering::Policy(_));
         match ran.exit {
             ExitKind::Exit(code) if code != 0 && all.is_empty() => all.push(Self::Exit(code)),
             // The last that an uncaught exception, an assertion or a panic does is to abort.

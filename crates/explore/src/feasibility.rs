@@ -1,7 +1,7 @@
 //! Looks for a reordering of a run that reaches a goal: the surest there is.
 
 use untorn_predict::candidates::PairCandidate;
-use untorn_predict::lock_valid::{LockValid, Verdict};
+use untorn_predict::lock_valid::{LockValid, LockValidAnswer};
 use untorn_predict::precise::{Decision, Precise};
 use untorn_predict::sat::Budget;
 use untorn_predict::simulation::{Knowledge, Simulation};
@@ -50,8 +50,8 @@ impl<'f, 'h> Feasibility<'f, 'h> {
         match self.strategy {
             Strategy::PlansOnce(Planning::Locks) => {
                 return match self.locks.verdict(goal) {
-                    Verdict::Feasible(suffix) => Some(PredictedReordering::Locks(suffix)),
-                    Verdict::Infeasible | Verdict::Undecided(_) => None,
+                    LockValidAnswer::Feasible(suffix) => Some(PredictedReordering::Locks(suffix)),
+                    LockValidAnswer::Infeasible | LockValidAnswer::Undecided(_) => None,
                 };
             }
             Strategy::PlansOnce(Planning::Precise) => return self.precise(goal),
@@ -63,11 +63,11 @@ impl<'f, 'h> Feasibility<'f, 'h> {
         if let Some(suffix) = self.simulation.reordering(goal) {
             return Some(PredictedReordering::Simulated(suffix));
         }
-        (!self.locks.is_ruled_out(goal)).then_some(PredictedReordering::Guess)
+        (!self.locks.is_ruled_out(goal)).then_some(PredictedReordering::NotRuledOut)
     }
 
-    /// What [`PredictedReordering::Guess`] stands for.
-    pub(crate) fn guess(history: &History, goal: &Goal) -> Verdict {
+    /// What [`PredictedReordering::NotRuledOut`] stands for.
+    pub(crate) fn guess(history: &History, goal: &Goal) -> LockValidAnswer {
         let facts = Facts::new(history);
         LockValid::new(&facts).verdict(goal)
     }

@@ -4,7 +4,7 @@
 //! those of the intruder's as well. All other events stand for themselves. So what is proved is proved of
 //! these blocks, and not of something else that happened in the same run.
 
-use untorn_confirm::{Options, Reason, Verdict, Window, confirm};
+use untorn_confirm::{Options, Reason, ValueVerdict, Window, confirm};
 use untorn_predict::{At, BlockId, Origin, Pattern};
 use untorn_serializability::context::{Context, Gatherer};
 use untorn_serializability::{Block, Cycle, Edge, Step, Transaction, Violation, Why};
@@ -332,9 +332,9 @@ fn confirmed(run: &Run, events: &[Event], instance: &Instance) -> Values {
     let window = if whole { None } else { Window::around(events, &around) };
     let options = Options { window, ..Options::default() };
     match confirm(events, &run.tables, &options).verdict {
-        Verdict::NotAtomic(reason) => Values::NotAtomic { reason, whole },
-        Verdict::Atomic(_) => Values::Atomic,
-        Verdict::Undecided(doubt) => {
+        ValueVerdict::NotAtomic(reason) => Values::NotAtomic { reason, whole },
+        ValueVerdict::Atomic(_) => Values::Atomic,
+        ValueVerdict::Undecided(doubt) => {
             Values::Undecided(untorn_confirm::phrasing::undecided(&doubt, &run.tables))
         }
     }

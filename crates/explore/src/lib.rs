@@ -30,8 +30,8 @@ pub use deadlock::{DeadlockState, EventAt, HeldLock, WaitingThread};
 pub use effects::Effect;
 pub use exploration::{
     AtomicityViolation, Cause, CauseStep, Deadlock, Dependence, Earlier, Evidence, Exploration,
-    ExploreError, Failure, InputSearch, Only, Options, Outcome, OutrunSleep, Progress, ReplayTrial,
-    Shard, Subject, Unsearched, explore,
+    ExploreError, Failure, Focus, FocusActivity, InputSearch, Options, Outcome, PrematureSleep,
+    Progress, ReplayTrial, Shard, Unsearched, explore,
 };
 pub use failure::{FailureKind, FailureSignature};
 pub use judge::{CallMade, Composed, Judged, Surprise, Values, weight};

@@ -11,7 +11,7 @@ use untorn_predict::candidates::{
 use untorn_predict::{At, BlockId, Deadline, Facts, Goal, History, Origin};
 use untorn_trace::formats::open::{Input, OpenOptions, open};
 use untorn_trace::{
-    BATCH, BlockKind, CallOutcome, Event, LabelId, Op, OutrunWait, SiteId, Source, Tables,
+    BATCH, BlockKind, CallOutcome, Event, LabelId, Op, PrematureTimeout, SiteId, Source, Tables,
     TraceError, Value, ValueKind, VarId, VarRole,
 };
 
@@ -178,8 +178,8 @@ impl Run {
     }
 
     /// Sleeps, and waits with a time limit, that ended by time while a thread that could run was held.
-    pub(crate) fn outrun(&self) -> &[OutrunWait] {
-        self.ran.followed.as_ref().map_or(&[], |followed| &followed.outrun)
+    pub(crate) fn premature_timeouts(&self) -> &[PrematureTimeout] {
+        self.ran.followed.as_ref().map_or(&[], |followed| &followed.premature_timeouts)
     }
 
     /// Whether a plan can name places of the class of a site.

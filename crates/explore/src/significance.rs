@@ -88,7 +88,7 @@ impl Significance {
 }
 
 /// What is asked about.
-pub(crate) struct Subject<'r> {
+pub(crate) struct Assessment<'r> {
     pub run: &'r Run,
     pub key: &'r Key,
     pub instance: &'r Instance,
@@ -97,7 +97,7 @@ pub(crate) struct Subject<'r> {
     pub runs: &'r [&'r Run],
 }
 
-impl Subject<'_> {
+impl Assessment<'_> {
     pub(crate) fn significance(&self) -> Significance {
         if self.judged.effects.len() > self.judged.untested.len() {
             return Significance::Visible;

@@ -71,7 +71,7 @@ pub struct KeyFacts {
 impl Key {
     /// The block and what of it: a variable, or the insides of the JDK's objects, which have no name that means anything
     /// to who calls them.
-    pub fn subject(&self) -> (Origin, &str, &str) {
+    pub fn block_and_variable(&self) -> (Origin, &str, &str) {
         let field = if self.facts.is_library { "" } else { &self.field };
         (self.origin, &self.block, field)
     }
@@ -79,7 +79,7 @@ impl Key {
     /// What makes two violations one finding: the block, the variable and the pattern. Of the insides of the JDK's objects
     /// the pattern means as little as the variable.
     pub fn identity(&self) -> Identity {
-        let (origin, block, field) = self.subject();
+        let (origin, block, field) = self.block_and_variable();
         let pattern = if self.facts.is_library { String::new() } else { self.shape.letters() };
         Identity { origin, block: block.to_owned(), field: field.to_owned(), pattern }
     }
@@ -182,7 +182,7 @@ pub(crate) enum PredictedReordering {
     Locks(SuffixReordering),
     /// Locks and threads do not rule it out. The reordering, which is as long as the run, is looked for when it is
     /// tried.
-    Guess,
+    NotRuledOut,
 }
 
 impl PredictedReordering {
@@ -191,7 +191,7 @@ impl PredictedReordering {
         match self {
             Self::Precise(_) => 0,
             Self::Simulated(_) => 1,
-            Self::Locks(_) | Self::Guess => 2,
+            Self::Locks(_) | Self::NotRuledOut => 2,
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::{cycle, deadlock, failure, folded, scene, truth, violation};
 
 /// The options of a check: they are part of the report, so that the check can be repeated.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct CheckOptions {
     pub tool: String,
     pub command: Vec<String>,
     pub setting: Setting,
@@ -84,7 +84,12 @@ impl FindingBuilder {
 
     /// What was found so far, for a report that stays if the check is ended the hard way. Failures come after the
     /// findings, in the order of their discovery.
-    pub fn interim(&self, findings: &[Finding], failures: &[Failure], request: &Request) -> Report {
+    pub fn interim(
+        &self,
+        findings: &[Finding],
+        failures: &[Failure],
+        request: &CheckOptions,
+    ) -> Report {
         let mut report = Report::new(request.tool.clone(), Vec::new());
         report.findings = findings.to_vec();
         report.failures = failures.to_vec();
@@ -103,7 +108,7 @@ impl FindingBuilder {
     }
 
     /// The results of the exploration.
-    pub fn report(mut self, outcome: &Outcome, request: Request) -> Report {
+    pub fn report(mut self, outcome: &Outcome, request: CheckOptions) -> Report {
         let mut findings: Vec<Finding> =
             outcome.violations.iter().map(|found| self.violation(found)).collect();
         findings.extend(outcome.deadlocks.iter().map(|found| self.deadlock(found)));
@@ -117,7 +122,7 @@ impl FindingBuilder {
     }
 }
 
-fn facts(outcome: &Outcome, request: Request) -> CheckFacts {
+fn facts(outcome: &Outcome, request: CheckOptions) -> CheckFacts {
     let shard = Some(request.shard).filter(|shard| shard.count > 1);
     let gaps = gaps(outcome, request.demand);
     CheckFacts {

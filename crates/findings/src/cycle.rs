@@ -129,9 +129,9 @@ pub fn alarm(checker: &str, warning: &Warning, tables: &Tables) -> Alarm {
 /// The result of a checker, in one row.
 pub fn checker_verdict(name: &str, outcome: &Outcome) -> CheckerVerdict {
     let (verdict, at) = match outcome.verdict {
-        Verdict::Serializable => (report::Verdict::Serializable, None),
-        Verdict::NotSerializable { at, .. } => (report::Verdict::NotSerializable, Some(at.0)),
-        Verdict::Undecided => (report::Verdict::Undecided, None),
+        Verdict::Serializable => (report::TraceVerdict::Serializable, None),
+        Verdict::NotSerializable { at, .. } => (report::TraceVerdict::NotSerializable, Some(at.0)),
+        Verdict::Undecided => (report::TraceVerdict::Undecided, None),
     };
     CheckerVerdict { name: name.to_owned(), verdict, at, alarms: outcome.warnings.len() as u64 }
 }

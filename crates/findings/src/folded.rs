@@ -70,15 +70,15 @@ fn failure(found: &Failure) -> Option<Folded> {
 }
 
 fn folded_by_time(headline: String, evidence: &Evidence) -> Option<Folded> {
-    let outrun = evidence.outrun?;
+    let sleep = evidence.premature_sleep?;
     let tables = &evidence.tables;
     let trace = file_name(&evidence.trace);
     Some(Folded {
         headline,
         why: FoldReason::TimingOnly {
-            sleeper: tables.thread_name(outrun.sleeper),
-            held: tables.thread_name(outrun.held),
-            place: outrun.site.map(|site| tables.site_text(site)).unwrap_or_default(),
+            sleeper: tables.thread_name(sleep.sleeper),
+            held: tables.thread_name(sleep.held),
+            place: sleep.site.map(|site| tables.site_text(site)).unwrap_or_default(),
         },
         replay: replay_of(evidence),
         trace,

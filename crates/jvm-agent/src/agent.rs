@@ -226,7 +226,7 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
     let asked = match &server {
         Some(_) => PlanSites::of_any_run().ok_or(LoadError::NoSpace)?,
         None => {
-            let (points, announced) = asked_points(&config.spec.control);
+            let (points, announced) = asked_points(&config.spec.steering);
             PlanSites::new(points, announced == AnnouncedEvents::Everything)
         }
     };

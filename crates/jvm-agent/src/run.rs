@@ -8,7 +8,7 @@ use untorn_jvm_protocol::config::Config;
 use untorn_runtime::{
     Control, Input, Recorder, Settings, SpareBuffers, ThreadNames, current_processor, scheduler,
 };
-use untorn_schedule::{AnnouncedEvents, PlanPoint, RunControl, Schedule};
+use untorn_schedule::{AnnouncedEvents, PlanPoint, Schedule, Steering};
 
 use crate::agent::LoadError;
 use crate::convert::Converter;
@@ -40,7 +40,7 @@ impl Run {
         let settings = Settings {
             progress: config.progress.clone(),
             replaying: config.replay.is_some(),
-            asks_policy: asked_points(&config.spec.control).1 != AnnouncedEvents::Nothing,
+            asks_policy: asked_points(&config.spec.steering).1 != AnnouncedEvents::Nothing,
             processor: if config.pin { current_processor() } else { None },
             exit: end_process,
             stays: config.server.is_some(),
@@ -52,11 +52,11 @@ impl Run {
 
 /// The points of a run at which threads ask, and which events the policy hears of before they happen: none while a plan decides. In a
 /// replay, those that it heard of: threads may have been held there.
-pub(crate) fn asked_points(control: &RunControl) -> (Vec<PlanPoint>, AnnouncedEvents) {
+pub(crate) fn asked_points(control: &Steering) -> (Vec<PlanPoint>, AnnouncedEvents) {
     match control {
-        RunControl::Policy(policy) => (Vec::new(), policy.announced_events()),
-        RunControl::Marks { policy, marks } => (marks.points(), policy.announced_events()),
-        RunControl::Plan { plan, .. } => {
+        Steering::Policy(policy) => (Vec::new(), policy.announced_events()),
+        Steering::Marks { policy, marks } => (marks.points(), policy.announced_events()),
+        Steering::Plan { plan, .. } => {
             (plan.points().into_iter().cloned().collect(), AnnouncedEvents::Nothing)
         }
     }

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jvmti_bindings::sys::jni::{JNI_OK, JNIEnv, JNINativeMethod, jboolean, jclass, jint, jobject};
-use untorn_jvm_protocol::server::{ARGUMENT_END, Answer, Request, RunEnd};
+use untorn_jvm_protocol::server::{ARGUMENT_END, RunEnd, ServerAnswer, ServerRequest};
 use untorn_runtime::{Leftovers, SpareBuffers};
 use untorn_schedule::AnnouncedEvents;
 
@@ -72,7 +72,7 @@ impl Server {
         })
     }
 
-    fn answer(&self, answer: &Answer) {
+    fn answer(&self, answer: &ServerAnswer) {
         let Ok(mut line) = serde_json::to_vec(answer) else { return };
         line.push(b'\n');
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,7 +81,7 @@ impl Server {
     }
 
     /// Waits for the next request.
-    fn request(&self) -> Option<Request> {
+    fn request(&self) -> Option<ServerRequest> {
         let mut line = String::new();
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         requests.read_line(&mut line).ok()?;
@@ -129,12 +129,12 @@ unsafe extern "system" fn ready(env: *mut JNIEnv, _: jclass) {
     serving(env, |agent, server, _| {
         server.state.lock().unwrap_or_else(PoisonError::into_inner).descriptors = descriptors();
         agent.rewriter.remember_base();
-        server.answer(&Answer::Ready);
+        server.answer(&ServerAnswer::Ready);
     });
 }
 
 unsafe extern "system" fn refuse(env: *mut JNIEnv, _: jclass, why: jobject) {
-    serving(env, |_, server, jni| server.answer(&Answer::Refused(jni.text(why))));
+    serving(env, |_, server, jni| server.answer(&ServerAnswer::Refused(jni.text(why))));
 }
 
 unsafe extern "system" fn next(env: *mut JNIEnv, _: jclass) -> jboolean {
@@ -144,7 +144,7 @@ unsafe extern "system" fn next(env: *mut JNIEnv, _: jclass) -> jboolean {
         if let Err(error) = &begun {
             let progress = agent.control().recorder().progress(0, 0);
             let spent = Some(error.to_string());
-            server.answer(&Answer::RunEnd(RunEnd { code: 0, progress, spent }));
+            server.answer(&ServerAnswer::RunEnd(RunEnd { code: 0, progress, spent }));
         }
         begun.is_ok()
     });
@@ -152,15 +152,20 @@ unsafe extern "system" fn next(env: *mut JNIEnv, _: jclass) -> jboolean {
 }
 
 /// Makes everything ready for a run.
-fn begin(agent: &Agent, server: &Server, jni: Jni, request: Request) -> Result<(), LoadError> {
-    let Request { mut config, output, warm_up } = request;
+fn begin(
+    agent: &Agent,
+    server: &Server,
+    jni: Jni,
+    request: ServerRequest,
+) -> Result<(), LoadError> {
+    let ServerRequest { mut config, output, warm_up } = request;
     for (fd, path) in [1, 2].into_iter().zip(&output) {
         redirect(fd, path)?;
     }
     read_from(config.stdin.as_deref().unwrap_or(Path::new("/dev/null")))?;
     replace_arguments(jni, config.arguments.as_deref());
     config.server = agent.run().config.server.clone();
-    let (points, announced) = asked_points(&config.spec.control);
+    let (points, announced) = asked_points(&config.spec.steering);
     let everything = announced == AnnouncedEvents::Everything;
     let asking = match (everything, points.is_empty()) {
         (true, _) => 2,
@@ -373,7 +378,7 @@ unsafe extern "system" fn ended(env: *mut JNIEnv, _: jclass, change: jobject) {
         drop(state);
         let progress = control.recorder().progress(0, 0);
         let code = server.code.load(Ordering::Acquire);
-        server.answer(&Answer::RunEnd(RunEnd { code, progress, spent }));
+        server.answer(&ServerAnswer::RunEnd(RunEnd { code, progress, spent }));
     });
 }
 
@@ -420,7 +425,7 @@ unsafe extern "system" fn broken(env: *mut JNIEnv, _: jclass, why: jobject) {
     serving(env, |agent, server, jni| {
         let progress = agent.control().recorder().progress(0, 0);
         let spent = Some(jni.text(why));
-        server.answer(&Answer::RunEnd(RunEnd { code: 0, progress, spent }));
+        server.answer(&ServerAnswer::RunEnd(RunEnd { code: 0, progress, spent }));
     });
 }
 

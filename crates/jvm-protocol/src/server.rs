@@ -1,7 +1,7 @@
 //! Many runs in one JVM: what the command line and the agent say to each other, a line of JSON each time.
 //!
-//! The agent connects to a socket that the command line made in its private folder, says [`Answer::Ready`] or
-//! [`Answer::Refused`], and then answers each [`Request`] by an [`Answer::RunEnd`]. If the JVM itself ends because of the
+//! The agent connects to a socket that the command line made in its private folder, says [`ServerAnswer::Ready`] or
+//! [`ServerAnswer::Refused`], and then answers each [`ServerRequest`] by an [`ServerAnswer::RunEnd`]. If the JVM itself ends because of the
 //! program, the socket is closed without an answer, and the exit code is that of the program.
 
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub const ARGUMENT_END: char = '\u{1}';
 
 /// One run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Request {
+pub struct ServerRequest {
     pub config: Config,
     /// Where standard output and standard error of the run go.
     pub output: [PathBuf; 2],
@@ -25,7 +25,7 @@ pub struct Request {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Answer {
+pub enum ServerAnswer {
     /// The JVM waits for requests.
     Ready,
     /// Such a program cannot be run many times in one JVM; why, in words.

@@ -271,7 +271,7 @@ impl Worker {
     }
 
     fn keep_plan(&self, spec: &RunSpec, trace: &Path) {
-        if let (Some(plan), Streams::Kept(_)) = (spec.control.as_plan(), &self.streams) {
+        if let (Some(plan), Streams::Kept(_)) = (spec.steering.as_plan(), &self.streams) {
             // For who wants to see what was tried; the run does not depend on it.
             let _ = std::fs::write(trace.with_file_name("plan.txt"), plan.to_string());
         }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use untorn_jvm_protocol::server::{Answer, Request, RunEnd};
+use untorn_jvm_protocol::server::{RunEnd, ServerAnswer, ServerRequest};
 
 use crate::launch::{Launch, LaunchError, Start};
 
@@ -78,8 +78,8 @@ impl ServerJvm {
             Ok(stream) => {
                 let mut jvm = Self { child, answers: BufReader::new(stream) };
                 match jvm.answer(None)? {
-                    Some(Answer::Ready) => Ok(jvm),
-                    Some(Answer::Refused(why)) => Err(ServerError::Refused(why)),
+                    Some(ServerAnswer::Ready) => Ok(jvm),
+                    Some(ServerAnswer::Refused(why)) => Err(ServerError::Refused(why)),
                     _ => Err(ServerError::Ended),
                 }
             }
@@ -95,12 +95,16 @@ impl ServerJvm {
     ///
     /// # Errors
     /// If the JVM cannot be asked.
-    pub fn run(&mut self, request: &Request, patience: Duration) -> Result<Served, ServerError> {
+    pub fn run(
+        &mut self,
+        request: &ServerRequest,
+        patience: Duration,
+    ) -> Result<Served, ServerError> {
         let mut line = serde_json::to_vec(request).map_err(io::Error::from)?;
         line.push(b'\n');
         self.answers.get_mut().write_all(&line)?;
         match self.answer(Some(patience)) {
-            Ok(Some(Answer::RunEnd(ended))) => Ok(Served::RunEnd(ended)),
+            Ok(Some(ServerAnswer::RunEnd(ended))) => Ok(Served::RunEnd(ended)),
             Ok(_) => match self.await_exit()? {
                 Some(status) => Ok(Served::Exited(status)),
                 None => Ok(Served::TimedOut),
@@ -113,7 +117,7 @@ impl ServerJvm {
     }
 
     /// The next answer; `None` if the JVM has closed the socket.
-    fn answer(&mut self, patience: Option<Duration>) -> io::Result<Option<Answer>> {
+    fn answer(&mut self, patience: Option<Duration>) -> io::Result<Option<ServerAnswer>> {
         self.answers.get_ref().set_read_timeout(patience)?;
         let mut line = String::new();
         if self.answers.read_line(&mut line)? == 0 {

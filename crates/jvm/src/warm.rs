@@ -15,7 +15,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use untorn_frontend::{ExitKind, Surroundings, mask_noise};
-use untorn_jvm_protocol::server::{Request, RunEnd};
+use untorn_jvm_protocol::server::{RunEnd, ServerRequest};
 use untorn_runtime_protocol::Progress;
 
 use crate::launch::{Launch, Start};
@@ -242,8 +242,8 @@ impl Default for WarmRuns {
     }
 }
 
-fn request(program: &Program<'_>, warm_up: bool) -> Request {
-    Request { config: program.start.config.clone(), output: program.output.clone(), warm_up }
+fn request(program: &Program<'_>, warm_up: bool) -> ServerRequest {
+    ServerRequest { config: program.start.config.clone(), output: program.output.clone(), warm_up }
 }
 
 fn exit_of(ended: &RunEnd) -> ExitKind {

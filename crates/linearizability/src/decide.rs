@@ -64,7 +64,7 @@ pub enum Unknown {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum Linearizability {
     Linearizable(Order),
     NotLinearizable(Refutation),
     Unknown(Unknown),
@@ -77,7 +77,7 @@ pub fn decide(
     history: &History,
     table: &mut SequentialTable,
     runs: &mut dyn SequentialRuns,
-) -> Verdict {
+) -> Linearizability {
     let most = table.runs() + MAX_RUNS;
     let mut search = Search {
         scenario,
@@ -92,10 +92,14 @@ pub fn decide(
     match search.extend(&mut state) {
         Ok(true) => {
             let order = search.order.clone();
-            search.describe(&order).map_or_else(Verdict::Unknown, Verdict::Linearizable)
+            search
+                .describe(&order)
+                .map_or_else(Linearizability::Unknown, Linearizability::Linearizable)
         }
-        Ok(false) => search.refute().map_or_else(Verdict::Unknown, Verdict::NotLinearizable),
-        Err(unknown) => Verdict::Unknown(unknown),
+        Ok(false) => {
+            search.refute().map_or_else(Linearizability::Unknown, Linearizability::NotLinearizable)
+        }
+        Err(unknown) => Linearizability::Unknown(unknown),
     }
 }
 

@@ -12,7 +12,7 @@ mod sequential;
 mod shrink;
 mod value;
 
-pub use decide::{Order, Refutation, Unknown, Verdict, decide};
+pub use decide::{Linearizability, Order, Refutation, Unknown, decide};
 pub use generate::Generator;
 pub use history::{CallId, CallRecord, History, HistoryError, Observation, Outcome};
 pub use scenario::{Call, Constructor, Operation, Scenario, Section};

@@ -10,7 +10,7 @@ use untorn_native_protocol::{Config, ConfigError, PRELOAD, VARIABLE};
 use untorn_runtime::{
     Control, Input, Recorder, Settings, ThreadNames, current_processor, scheduler,
 };
-use untorn_schedule::{AnnouncedEvents, PlanPoint, RunControl, Schedule};
+use untorn_schedule::{AnnouncedEvents, PlanPoint, Schedule, Steering};
 
 use crate::convert::Converter;
 use crate::host::{NativeHost, NativeThread, ThreadFacts};
@@ -81,11 +81,11 @@ pub(crate) fn leave_to_parent() {
 }
 
 /// The points of a run at which threads ask, and which events the policy hears of before they happen.
-fn asked_points(control: &RunControl) -> (Vec<PlanPoint>, AnnouncedEvents) {
+fn asked_points(control: &Steering) -> (Vec<PlanPoint>, AnnouncedEvents) {
     match control {
-        RunControl::Policy(policy) => (Vec::new(), policy.announced_events()),
-        RunControl::Marks { policy, marks } => (marks.points(), policy.announced_events()),
-        RunControl::Plan { plan, .. } => {
+        Steering::Policy(policy) => (Vec::new(), policy.announced_events()),
+        Steering::Marks { policy, marks } => (marks.points(), policy.announced_events()),
+        Steering::Plan { plan, .. } => {
             (plan.points().into_iter().cloned().collect(), AnnouncedEvents::Nothing)
         }
     }
@@ -103,7 +103,7 @@ fn start(path: &Path) -> Result<(), StartError> {
         }
         None => None,
     };
-    let (points, announced) = asked_points(&config.spec.control);
+    let (points, announced) = asked_points(&config.spec.steering);
     sites::begin(points, announced);
     let thread_names = Arc::new(ThreadNames::default());
     let input = Arc::new(Input::new(config.input.as_deref())?);

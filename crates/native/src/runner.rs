@@ -204,7 +204,7 @@ impl Worker {
     }
 
     fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
-        if let (Some(plan), Streams::Kept(_)) = (spec.control.as_plan(), &self.streams) {
+        if let (Some(plan), Streams::Kept(_)) = (spec.steering.as_plan(), &self.streams) {
             // For who wants to see what was tried; the run does not depend on it.
             let _ = std::fs::write(trace.with_file_name("plan.txt"), plan.to_string());
         }

@@ -21,7 +21,7 @@ use crate::answer::{Answer, Engine, Why};
 use crate::facts::Facts;
 use crate::goal::Goal;
 use crate::history::{At, ReadFrom};
-use crate::lock_valid::{LockValid, Verdict};
+use crate::lock_valid::{LockValid, LockValidAnswer};
 use crate::simulation::Triple;
 
 /// How to take the printed algorithm.
@@ -53,9 +53,11 @@ impl<'f, 'h> AvFilter<'f, 'h> {
     }
 
     /// The lock-valid verdict, unless the filter rejects it.
-    pub fn verdict(&mut self, goal: &Goal) -> Verdict {
+    pub fn verdict(&mut self, goal: &Goal) -> LockValidAnswer {
         match self.locks.verdict(goal) {
-            Verdict::Feasible(_) if !self.keeps(goal) => Verdict::Undecided(Why::Incomplete),
+            LockValidAnswer::Feasible(_) if !self.keeps(goal) => {
+                LockValidAnswer::Undecided(Why::Incomplete)
+            }
             verdict => verdict,
         }
     }

@@ -38,7 +38,7 @@ const MAX_STARTS: usize = 12;
 
 /// The answer of the closure alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum ClosureAnswer {
     Feasible(Outline),
     Infeasible,
     Unknown,
@@ -60,19 +60,19 @@ impl<'a> Closure<'a> {
     }
 
     /// The answer, with a reordering that is not written down yet.
-    pub fn verdict(&self, goal: &Goal) -> Verdict {
+    pub fn verdict(&self, goal: &Goal) -> ClosureAnswer {
         if proof::is_impossible(&self.index, goal) {
-            return Verdict::Infeasible;
+            return ClosureAnswer::Infeasible;
         }
         let starts = Starts::of(&self.index, goal);
         let mut base: Cut = vec![0; self.index.history.thread_count()];
         for start in starts.combinations() {
             base.fill(0);
             if let Some(outline) = self.attempt(goal, &start, &mut base) {
-                return Verdict::Feasible(outline);
+                return ClosureAnswer::Feasible(outline);
             }
         }
-        Verdict::Unknown
+        ClosureAnswer::Unknown
     }
 
     fn attempt(&self, goal: &Goal, start: &[(ThreadId, u32)], base: &mut Cut) -> Option<Outline> {
@@ -104,9 +104,11 @@ impl<'a> Closure<'a> {
 impl Engine for Closure<'_> {
     fn decide(&mut self, goal: &Goal) -> Answer {
         match self.verdict(goal) {
-            Verdict::Feasible(outline) => Answer::Feasible(outline.reordering(self.index.history)),
-            Verdict::Infeasible => Answer::Infeasible,
-            Verdict::Unknown => Answer::Undecided(Why::Incomplete),
+            ClosureAnswer::Feasible(outline) => {
+                Answer::Feasible(outline.reordering(self.index.history))
+            }
+            ClosureAnswer::Infeasible => Answer::Infeasible,
+            ClosureAnswer::Unknown => Answer::Undecided(Why::Incomplete),
         }
     }
 }

@@ -31,18 +31,18 @@ use closure::{Closure, Refuted};
 
 /// As [`Answer`], with the reordering in its short form: most of it is the history itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum LockValidAnswer {
     Feasible(SuffixReordering),
     Infeasible,
     Undecided(Why),
 }
 
-impl From<Verdict> for Answer {
-    fn from(verdict: Verdict) -> Self {
+impl From<LockValidAnswer> for Answer {
+    fn from(verdict: LockValidAnswer) -> Self {
         match verdict {
-            Verdict::Feasible(short) => Self::Feasible(short.reordering()),
-            Verdict::Infeasible => Self::Infeasible,
-            Verdict::Undecided(why) => Self::Undecided(why),
+            LockValidAnswer::Feasible(short) => Self::Feasible(short.reordering()),
+            LockValidAnswer::Infeasible => Self::Infeasible,
+            LockValidAnswer::Undecided(why) => Self::Undecided(why),
         }
     }
 }
@@ -67,7 +67,7 @@ impl<'f, 'h> LockValid<'f, 'h> {
         !is_known || (!happened && matches!(Closure::new(self.facts, goal), Err(Refuted::Proven)))
     }
 
-    /// Whether the verdict is [`Verdict::Infeasible`]. If it is not, that costs little, however far apart the events are.
+    /// Whether the verdict is [`LockValidAnswer::Infeasible`]. If it is not, that costs little, however far apart the events are.
     pub fn is_infeasible(&mut self, goal: &Goal) -> bool {
         let is_known = goal.events.iter().all(|at| at.index() < self.facts.history.len());
         let happened = goal.events.is_sorted_by(|a, b| a < b);
@@ -75,29 +75,31 @@ impl<'f, 'h> LockValid<'f, 'h> {
             return !is_known;
         }
         match Closure::new(self.facts, goal) {
-            Ok(closure) => order::may_refute(&closure) && self.verdict(goal) == Verdict::Infeasible,
+            Ok(closure) => {
+                order::may_refute(&closure) && self.verdict(goal) == LockValidAnswer::Infeasible
+            }
             Err(refuted) => matches!(refuted, Refuted::Proven),
         }
     }
 
-    pub fn verdict(&mut self, goal: &Goal) -> Verdict {
+    pub fn verdict(&mut self, goal: &Goal) -> LockValidAnswer {
         if goal.events.iter().any(|at| at.index() >= self.facts.history.len()) {
-            return Verdict::Infeasible;
+            return LockValidAnswer::Infeasible;
         }
         let Some(&last) = goal.events.last() else {
-            return Verdict::Feasible(SuffixReordering::default());
+            return LockValidAnswer::Feasible(SuffixReordering::default());
         };
         if goal.events.is_sorted_by(|a, b| a < b) {
             // It happened.
-            return Verdict::Feasible(SuffixReordering {
+            return LockValidAnswer::Feasible(SuffixReordering {
                 cut: crate::At(last.0 + 1),
                 then: Vec::new(),
             });
         }
         let closure = match Closure::new(self.facts, goal) {
             Ok(closure) => closure,
-            Err(Refuted::Proven) => return Verdict::Infeasible,
-            Err(Refuted::Budget) => return Verdict::Undecided(Why::Budget),
+            Err(Refuted::Proven) => return LockValidAnswer::Infeasible,
+            Err(Refuted::Budget) => return LockValidAnswer::Undecided(Why::Budget),
         };
         order::find(&mut self.world, &closure, goal)
     }

@@ -4,7 +4,7 @@
 //! decided how much, and what was left open.
 
 use crate::answer::{Answer, Engine, Strength, Why};
-use crate::closure::{Closure, Verdict};
+use crate::closure::{Closure, ClosureAnswer};
 use crate::goal::Goal;
 use crate::history::History;
 use crate::outline::Outline;
@@ -61,15 +61,15 @@ impl<'a> Precise<'a> {
     /// As [`Engine::decide`], without writing down a reordering that may be as long as the history.
     pub fn judge(&mut self, goal: &Goal) -> Decision {
         match self.closure.verdict(goal) {
-            Verdict::Feasible(outline) => {
+            ClosureAnswer::Feasible(outline) => {
                 self.counts.feasible_by_closure += 1;
                 Decision::Feasible(outline)
             }
-            Verdict::Infeasible => {
+            ClosureAnswer::Infeasible => {
                 self.counts.infeasible_by_closure += 1;
                 Decision::Infeasible
             }
-            Verdict::Unknown => self.solve(goal),
+            ClosureAnswer::Unknown => self.solve(goal),
         }
     }
 

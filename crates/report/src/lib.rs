@@ -34,6 +34,6 @@ mod validate;
 pub use language::{Language, Phrase, Problem, of_front_end};
 pub use model::{
     Alarm, Block, CheckerVerdict, Edge, Finding, Note, NoteKind, Report, Tear, TraceFacts,
-    TraceReport, Transaction, Verdict, Why,
+    TraceReport, TraceVerdict, Transaction, Why,
 };
 pub use operation::{Action, Operation};

@@ -201,7 +201,7 @@ impl Report {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TraceReport {
     pub facts: TraceFacts,
-    pub verdict: Verdict,
+    pub verdict: TraceVerdict,
     /// Each checker that ran, with its result.
     pub checkers: Vec<CheckerVerdict>,
     pub findings: Vec<Finding>,
@@ -224,14 +224,14 @@ pub struct TraceFacts {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum TraceVerdict {
     Serializable,
     NotSerializable,
     /// No checker decided it.
     Undecided,
 }
 
-impl Verdict {
+impl TraceVerdict {
     pub fn words(self) -> &'static str {
         match self {
             Self::Serializable => "serializable",
@@ -244,7 +244,7 @@ impl Verdict {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CheckerVerdict {
     pub name: String,
-    pub verdict: Verdict,
+    pub verdict: TraceVerdict,
     /// The event at which a violation was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u64>,

@@ -193,7 +193,7 @@ pub fn stories(report: &Report) -> Vec<Story> {
         all.push(predicted::story(unreached, number, report.check.as_ref()));
     }
     for trace in &report.traces {
-        if trace.verdict == crate::model::Verdict::Undecided {
+        if trace.verdict == crate::model::TraceVerdict::Undecided {
             number += 1;
             all.push(predicted::undecided(trace, number));
         }

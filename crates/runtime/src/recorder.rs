@@ -58,7 +58,7 @@ impl Ending {
                 steps: outcome.followed as u64,
                 of: outcome.of as u64,
                 released: outcome.release.as_ref().map(ToString::to_string),
-                outrun: outcome.outrun.clone(),
+                premature_timeouts: outcome.premature_timeouts.clone(),
             }),
             ..RecordingSummary::default()
         }

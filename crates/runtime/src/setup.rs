@@ -1,6 +1,6 @@
 //! What all controlled runs have in common.
 
-use untorn_schedule::{Mode, Nanos, Options, RunControl, RunSpec, Schedule, Scheduler};
+use untorn_schedule::{Mode, Nanos, Options, RunSpec, Schedule, Scheduler, Steering};
 
 /// The start of the program's clock, since 1970: the same in every run, so that runs can be equal.
 pub const START_MILLIS: u64 = 1_767_225_600_000; // 2026-01-01T00:00:00Z
@@ -15,15 +15,13 @@ pub fn scheduler(spec: &RunSpec, replay: Option<Schedule>) -> Scheduler {
         foreign_wakers: true,
         ..Options::default()
     };
-    let mode = match (replay, &spec.control) {
+    let mode = match (replay, &spec.steering) {
         (Some(schedule), _) => Mode::Replay(schedule),
-        (None, RunControl::Policy(policy) | RunControl::Marks { policy, .. }) => {
-            Mode::Policy(*policy)
-        }
-        (None, RunControl::Plan { plan, policy }) => Mode::Plan(plan.clone(), *policy),
+        (None, Steering::Policy(policy) | Steering::Marks { policy, .. }) => Mode::Policy(*policy),
+        (None, Steering::Plan { plan, policy }) => Mode::Plan(plan.clone(), *policy),
     };
     let mut scheduler = Scheduler::new(mode, options);
-    if let RunControl::Marks { marks, .. } = &spec.control {
+    if let Steering::Marks { marks, .. } = &spec.steering {
         scheduler.mark(marks);
     }
     scheduler

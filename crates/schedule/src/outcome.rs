@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use untorn_trace::OutrunWait;
+use untorn_trace::PrematureTimeout;
 use untorn_trace::ids::ThreadId;
 
 use crate::Blocker;
@@ -23,7 +23,7 @@ pub struct Outcome {
     /// The first cycle of threads that wait for each other's locks, even if others still run.
     pub lock_cycle: Option<Vec<ThreadId>>,
     /// Plan: time limits that passed while threads that could run were held. Not all, if there are many.
-    pub outrun: Vec<OutrunWait>,
+    pub premature_timeouts: Vec<PrematureTimeout>,
 }
 
 impl Outcome {

@@ -13,7 +13,8 @@ pub const DEFAULT_QUANTUM: u64 = 1_000_000;
 /// How to make one run. Two runs of a deterministic program by the same description are equal.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
-    pub control: RunControl,
+    #[serde(alias = "control")]
+    pub steering: Steering,
     /// The seed of all random choices.
     pub seed: u64,
     /// Events after which a thread that never blocks lets others run.
@@ -29,7 +30,7 @@ pub struct RunSpec {
 /// What decides which thread runs next.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum RunControl {
+pub enum Steering {
     Policy(PolicyKind),
     /// A policy that holds threads at marks.
     Marks {
@@ -45,21 +46,21 @@ pub enum RunControl {
 
 impl RunSpec {
     pub const fn policy(policy: PolicyKind, seed: u64) -> Self {
-        Self::by(RunControl::Policy(policy), seed)
+        Self::by(Steering::Policy(policy), seed)
     }
 
     pub const fn marked(policy: PolicyKind, seed: u64, marks: Marks) -> Self {
-        Self::by(RunControl::Marks { policy, marks }, seed)
+        Self::by(Steering::Marks { policy, marks }, seed)
     }
 
     pub const fn plan(plan: Plan) -> Self {
         let policy = PolicyKind::RunToBlock;
-        Self::by(RunControl::Plan { plan, policy }, 0)
+        Self::by(Steering::Plan { plan, policy }, 0)
     }
 
-    const fn by(control: RunControl, seed: u64) -> Self {
+    const fn by(steering: Steering, seed: u64) -> Self {
         let inputs = Inputs::none();
-        Self { control, seed, quantum: DEFAULT_QUANTUM, inputs, path_log: false }
+        Self { steering, seed, quantum: DEFAULT_QUANTUM, inputs, path_log: false }
     }
 }
 
@@ -69,7 +70,7 @@ impl Default for RunSpec {
     }
 }
 
-impl RunControl {
+impl Steering {
     /// The policy, or the one that decides where the plan does not.
     pub const fn policy_kind(&self) -> PolicyKind {
         match self {
@@ -146,7 +147,7 @@ mod tests {
     #[test]
     fn a_description_without_inputs_is_written_as_before() {
         let text = serde_json::to_string(&RunSpec::default()).expect("text");
-        assert_eq!(text, r#"{"control":{"policy":"run-to-block"},"seed":0,"quantum":1000000}"#);
+        assert_eq!(text, r#"{"steering":{"policy":"run-to-block"},"seed":0,"quantum":1000000}"#);
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use untorn_trace::ids::ThreadId;
 
 use crate::deadlock::{self, Deadlock};
-use crate::outrun::Delays;
 use crate::plan::follow::Follow;
 use crate::policy::{Arrival, Choice};
+use crate::premature_timeouts::Delays;
 use crate::replay::{Follower, Instruction, Patience};
 use crate::threads::{State, Threads};
 use crate::{
@@ -334,8 +334,8 @@ impl Scheduler {
         };
         let lock_cycle = self.lock_cycle.clone();
         let (events, turns) = (self.events, self.turns);
-        let outrun = self.delays.noted().to_vec();
-        Outcome { events, turns, followed, of, divergence, release, lock_cycle, outrun }
+        let premature_timeouts = self.delays.noted().to_vec();
+        Outcome { events, turns, followed, of, divergence, release, lock_cycle, premature_timeouts }
     }
 
     /// Ends the turn, if one is open, and decides what happens next.
@@ -433,15 +433,15 @@ impl Scheduler {
     fn jump_by_guide(&mut self, to: Nanos, locks: &dyn Locks) {
         let jump = [self.now, to];
         if let Guide::Plan(plan) = &mut self.guide {
-            let outrun = self.delays.outrun_by(jump, self.events, &self.threads, locks);
-            if let Some(outrun) = outrun.filter(|_| plan.keeps_time()) {
+            let premature = self.delays.premature_after(jump, self.events, &self.threads, locks);
+            if let Some(premature) = premature.filter(|_| plan.keeps_time()) {
                 plan.give_up(PlanFailure::Outruns {
-                    thread: ThreadId(outrun.waiter),
-                    held: ThreadId(outrun.held),
+                    thread: ThreadId(premature.waiter),
+                    held: ThreadId(premature.held),
                 });
                 return;
             }
-            self.delays.jumped(jump, outrun, &self.threads, locks);
+            self.delays.jumped(jump, premature, &self.threads, locks);
         }
         self.jump(to);
     }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use untorn_frontend::{FrontEnd, FrontEndError, PlainRun, RecordedRun, RunResult};
-use untorn_schedule::{Inputs, Mode, Options, RunControl, RunSpec, Schedule, Scheduler};
+use untorn_schedule::{Inputs, Mode, Options, RunSpec, Schedule, Scheduler, Steering};
 
 use machine::Machine;
 use program::{Program, ProgramError};
@@ -83,10 +83,10 @@ impl Simulated {
     fn make(&self, spec: &RunSpec, mode: Mode, trace: &Path) -> Result<RunResult, FrontEndError> {
         let options = Options { seed: spec.seed, quantum: spec.quantum, ..Options::default() };
         let mut scheduler = Scheduler::new(mode, options);
-        if let RunControl::Marks { marks, .. } = &spec.control {
+        if let Steering::Marks { marks, .. } = &spec.steering {
             scheduler.mark(marks);
         }
-        let run = Machine::new(&self.program, scheduler, &spec.control).run();
+        let run = Machine::new(&self.program, scheduler, &spec.steering).run();
         let path: PathBuf = trace.to_owned();
         let result = run
             .write(spec, trace)
@@ -100,9 +100,9 @@ impl Simulated {
 
 impl Simulated {
     fn run_by(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
-        let mode = match &spec.control {
-            RunControl::Policy(policy) | RunControl::Marks { policy, .. } => Mode::Policy(*policy),
-            RunControl::Plan { plan, policy } => Mode::Plan(plan.clone(), *policy),
+        let mode = match &spec.steering {
+            Steering::Policy(policy) | Steering::Marks { policy, .. } => Mode::Policy(*policy),
+            Steering::Plan { plan, policy } => Mode::Plan(plan.clone(), *policy),
         };
         self.make(spec, mode, trace)
     }

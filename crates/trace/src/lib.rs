@@ -17,7 +17,7 @@ pub mod validate;
 pub use event::{Access, BlockKind, CallOutcome, Event, Hold, Op, Value, ValueKind};
 pub use formats::Format;
 pub use ids::{EventIdx, LabelId, LockId, MemberId, ObjectId, SiteId, SymbolId, ThreadId, VarId};
-pub use recording::{Coverage, Followed, OutrunWait, RecordingSummary, RunMeta, RunSetup};
+pub use recording::{Coverage, Followed, PrematureTimeout, RecordingSummary, RunMeta, RunSetup};
 pub use source::{BATCH, Lossy, Notes, Sink, Source, Strictness, Trace, TraceError};
 pub use tables::convention::member as generic_name;
 pub use tables::{

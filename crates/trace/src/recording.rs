@@ -89,13 +89,13 @@ pub struct Followed {
     /// Sleeps, and waits with a time limit, that ended by time while a thread that could run was held. Not all, if there
     /// are many.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub outrun: Vec<OutrunWait>,
+    pub premature_timeouts: Vec<PrematureTimeout>,
 }
 
 /// A wait that ended by time while another thread was held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct OutrunWait {
+pub struct PrematureTimeout {
     /// The thread that waited, and the one that was held.
     pub waiter: u32,
     pub held: u32,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use untorn_frontend::{ExitKind, FrontEnd, FrontEndKind, Output, Program, RunOptions, RunResult};
 use untorn_jvm::{Jvm, same_run};
-use untorn_schedule::{PolicyKind, RunControl, RunSpec};
+use untorn_schedule::{PolicyKind, RunSpec, Steering};
 
 use crate::support::java::{self, compile_one, example, run, scratch};
 
@@ -53,7 +53,7 @@ impl Warm {
 }
 
 fn spec(policy: PolicyKind, seed: u64) -> RunSpec {
-    RunSpec { control: RunControl::Policy(policy), seed, ..RunSpec::default() }
+    RunSpec { steering: Steering::Policy(policy), seed, ..RunSpec::default() }
 }
 
 fn same(one: &Path, other: &Path) -> Option<String> {

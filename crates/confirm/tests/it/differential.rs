@@ -1,6 +1,6 @@
 //! Confirmation against brute force, on random traces; and how much each stage decides.
 
-use untorn_confirm::{Confirmation, Method, Options, Stage, Verdict, confirm};
+use untorn_confirm::{Confirmation, Method, Options, Stage, ValueVerdict, confirm};
 use untorn_testkit::{
     Truth, ValuedKnobs, check_serial_order, show, shrink_well_formed, value_atomic, valued,
 };
@@ -19,14 +19,16 @@ fn judge(
     found: &Confirmation,
 ) -> Result<(), String> {
     match (&found.verdict, truth) {
-        (Verdict::Atomic(order), Truth::Atomic) => {
+        (ValueVerdict::Atomic(order), Truth::Atomic) => {
             let order: Vec<EventIdx> = order.blocks.iter().map(|block| block.first).collect();
             check_serial_order(events, tables, &order).map_err(|fault| format!("{fault:?}"))
         }
-        (Verdict::NotAtomic(_), Truth::NotAtomic) => Ok(()),
-        (Verdict::Undecided(_), Truth::Open) => Ok(()),
+        (ValueVerdict::NotAtomic(_), Truth::NotAtomic) => Ok(()),
+        (ValueVerdict::Undecided(_), Truth::Open) => Ok(()),
         // Unknown values may hide a violation, but only they.
-        (Verdict::Undecided(why), Truth::NotAtomic) if why.kind() == "unknown-values" => Ok(()),
+        (ValueVerdict::Undecided(why), Truth::NotAtomic) if why.kind() == "unknown-values" => {
+            Ok(())
+        }
         (verdict, _) => Err(format!("{truth:?}, but {verdict:?} by {:?}", found.stage)),
     }
 }
@@ -97,7 +99,7 @@ fn each_method_alone_is_never_wrong() {
             let (events, tables) = valued(&ValuedKnobs::small(), seed);
             let truth = value_atomic(&events, &tables);
             let found = confirm(&events, &tables, &options);
-            if truth != Truth::TooLarge && !matches!(found.verdict, Verdict::Undecided(_)) {
+            if truth != Truth::TooLarge && !matches!(found.verdict, ValueVerdict::Undecided(_)) {
                 judge(&events, &tables, truth, &found)
                     .unwrap_or_else(|e| panic!("{seed}: {e}\n{}", show(&events)));
             }

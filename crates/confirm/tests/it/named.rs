@@ -1,7 +1,7 @@
 //! Traces with a name: what the paper shows, what its conditions get wrong, and what once went wrong here.
 
 use untorn_confirm::{
-    Confirmation, Method, Options, Reason, Stage, UndecidedReason, Verdict, Window, confirm,
+    Confirmation, Method, Options, Reason, Stage, UndecidedReason, ValueVerdict, Window, confirm,
     phrasing,
 };
 use untorn_testkit::{Truth, check_serial_order, script, value_atomic};
@@ -45,13 +45,13 @@ fn answer(trace: &Trace) -> Confirmation {
     let found = confirm(&trace.events, &trace.tables, &Options::default());
     let truth = value_atomic(&trace.events, &trace.tables);
     let agrees = match &found.verdict {
-        Verdict::Atomic(order) => {
+        ValueVerdict::Atomic(order) => {
             let order: Vec<EventIdx> = order.blocks.iter().map(|block| block.first).collect();
             assert_eq!(check_serial_order(&trace.events, &trace.tables, &order), Ok(()));
             truth == Truth::Atomic
         }
-        Verdict::NotAtomic(_) => truth == Truth::NotAtomic,
-        Verdict::Undecided(_) => truth == Truth::Open,
+        ValueVerdict::NotAtomic(_) => truth == Truth::NotAtomic,
+        ValueVerdict::Undecided(_) => truth == Truth::Open,
     };
     assert!(agrees, "{truth:?}: {found:?}");
     found
@@ -60,19 +60,19 @@ fn answer(trace: &Trace) -> Confirmation {
 fn reason(text: &str) -> (Reason, Trace) {
     let trace = valued(text, &[]);
     match answer(&trace).verdict {
-        Verdict::NotAtomic(reason) => (reason, trace),
+        ValueVerdict::NotAtomic(reason) => (reason, trace),
         other => panic!("{other:?}"),
     }
 }
 
 fn is_atomic(text: &str) -> bool {
-    matches!(answer(&valued(text, &[])).verdict, Verdict::Atomic(_))
+    matches!(answer(&valued(text, &[])).verdict, ValueVerdict::Atomic(_))
 }
 
 fn printed_fires(text: &str) -> bool {
     let trace = valued(text, &[]);
     let options = Options { method: Method::Printed, ..Options::default() };
-    matches!(confirm(&trace.events, &trace.tables, &options).verdict, Verdict::NotAtomic(_))
+    matches!(confirm(&trace.events, &trace.tables, &options).verdict, ValueVerdict::NotAtomic(_))
 }
 
 const RWW_WITH_INITIAL_VALUE: &str = "T1 begin; T1 r(x)=0; T2 w(x)=2; T1 w(x)=3; T1 end";
@@ -115,7 +115,7 @@ fn the_bank_account_of_the_paper_loses_an_update() {
          Bob w(balance)=5; Bob end withdraw; Alice w(balance)=10; Alice end withdraw",
         &[("balance", Some(20))],
     );
-    let Verdict::NotAtomic(reason) = answer(&trace).verdict else { panic!("a lost update") };
+    let ValueVerdict::NotAtomic(reason) = answer(&trace).verdict else { panic!("a lost update") };
     let Reason::LostUpdate { updates, sources, .. } = &reason else { panic!("{reason:?}") };
     assert_eq!((updates.len(), sources.as_slice()), (2, &[None][..]));
     assert_eq!(reason.events(), [1, 3, 4, 6].map(EventIdx));
@@ -200,7 +200,7 @@ fn a_block_is_cut_where_it_waits_for_a_thread() {
     let trace =
         valued("M begin; M w(x)=1; M fork(C); C r(x)=1; C w(x)=2; M join(C); M r(x)=2; M end", &[]);
     let found = answer(&trace);
-    assert!(matches!(found.verdict, Verdict::Atomic(_)));
+    assert!(matches!(found.verdict, ValueVerdict::Atomic(_)));
     assert_eq!(found.facts.cuts, 1);
 }
 
@@ -232,26 +232,27 @@ fn a_missing_value_follows_from_the_trace() {
 fn a_missing_value_that_matters_leaves_it_undecided() {
     let trace = valued("T1 begin; T1 w(x); T2 r(x); T1 w(x)=0; T1 end", &[]);
     let found = answer(&trace);
-    assert_eq!(found.verdict, Verdict::Undecided(UndecidedReason::UnknownValues));
+    assert_eq!(found.verdict, ValueVerdict::Undecided(UndecidedReason::UnknownValues));
 }
 
 #[test]
 fn an_unknown_initial_value_is_what_the_first_read_returned() {
     let trace = valued("T1 begin; T1 r(x)=9; T2 w(x)=1; T1 r(x)=1; T1 end", &[("x", None)]);
-    assert!(matches!(answer(&trace).verdict, Verdict::NotAtomic(Reason::OwnRead { .. })));
+    assert!(matches!(answer(&trace).verdict, ValueVerdict::NotAtomic(Reason::OwnRead { .. })));
 }
 
 #[test]
 fn a_trace_that_contradicts_itself_is_undecided() {
     let trace = valued("T1 begin; T1 r(x)=4; T2 r(x)=4; T1 end", &[]);
-    let Verdict::Undecided(UndecidedReason::Inconsistent(found)) = answer(&trace).verdict else {
+    let ValueVerdict::Undecided(UndecidedReason::Inconsistent(found)) = answer(&trace).verdict
+    else {
         panic!("x was written by unrecorded code")
     };
     assert_eq!(found.read, EventIdx(1));
     // The rest may still be refuted.
     let trace =
         valued("T1 begin; T1 r(x)=4; T2 r(x)=4; T1 r(y)=0; T2 w(y)=1; T1 r(y)=1; T1 end", &[]);
-    assert!(matches!(answer(&trace).verdict, Verdict::NotAtomic(_)));
+    assert!(matches!(answer(&trace).verdict, ValueVerdict::NotAtomic(_)));
 }
 
 #[test]
@@ -268,7 +269,7 @@ fn a_window_starts_with_the_memory_before_it() {
         ..Options::default()
     };
     let found = confirm(&trace.events, &trace.tables, &options);
-    assert!(matches!(found.verdict, Verdict::Atomic(_)), "the block up to there is whole");
+    assert!(matches!(found.verdict, ValueVerdict::Atomic(_)), "the block up to there is whole");
     assert_eq!(found.facts.open, 1);
     assert_eq!(Window::around(&trace.events, &[EventIdx(99)]), None);
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use untorn_schedule::Plan;
 
-use super::{AtomicityViolation, Exploration, Request};
+use super::{AtomicityViolation, Exploration, NextRun};
 use crate::instance::Instance;
 use crate::run::Run;
 use crate::steer;
@@ -62,22 +62,22 @@ impl Exploration<'_> {
     }
 
     /// The run that shows what the calls say when nobody comes between them.
-    pub(super) fn next_control_run(&mut self) -> Option<Request> {
+    pub(super) fn next_control_run(&mut self) -> Option<NextRun> {
         let control_run = self.control_runs.iter_mut().find(|control_run| !control_run.is_tried)?;
         control_run.is_tried = true;
         self.outcome.directed += 1;
-        Some(Request::undirected(RunSpec::plan(control_run.plan.clone())))
+        Some(NextRun::undirected(RunSpec::plan(control_run.plan.clone())))
     }
 
     /// Whether a violation waits for this run.
     pub(super) fn is_control_run(&self, run: &Run) -> bool {
-        let plan = run.spec.control.as_plan();
+        let plan = run.spec.steering.as_plan();
         plan.is_some_and(|plan| self.control_runs.iter().any(|own| own.plan == *plan))
     }
 
     /// Decides about the violation for which this run was made.
     pub(super) fn resolve_control_run(&mut self, run: &Run) {
-        let Some(plan) = run.spec.control.as_plan() else { return };
+        let Some(plan) = run.spec.steering.as_plan() else { return };
         let Some(place) =
             self.control_runs.iter().position(|control_run| control_run.plan == *plan)
         else {

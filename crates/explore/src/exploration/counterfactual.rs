@@ -149,7 +149,7 @@ impl Exploration<'_> {
     /// What comes of the same interruption in another run: the replay, if that is the same run, or else a run by the
     /// same plan. A run by a policy is made again by a plan that ends with the interruption.
     fn repeated(&mut self, run: &Run, key: &Key, instance: &Instance) -> Option<RunResult> {
-        let plan = match run.spec.control.as_plan() {
+        let plan = match run.spec.steering.as_plan() {
             Some(plan) => {
                 if let Some(same) = self.replayed_result(&run.trace) {
                     return Some(same);

@@ -29,22 +29,22 @@ pub struct Evidence {
     /// The inputs with which it happens, if they are not those of the user.
     pub inputs: Inputs,
     /// If it takes a time limit that passed only because a thread was held: then the finding depends on timing.
-    pub outrun: Option<OutrunSleep>,
+    pub premature_sleep: Option<PrematureSleep>,
 }
 
 /// A thread slept, or waited with a time limit, while another one was held that would have gone on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OutrunSleep {
+pub struct PrematureSleep {
     pub sleeper: ThreadId,
     pub held: ThreadId,
     /// Where the sleeper's last event before that was.
     pub site: Option<SiteId>,
 }
 
-impl OutrunSleep {
+impl PrematureSleep {
     /// The first one of a run.
     fn of(run: &Run) -> Option<Self> {
-        let wait = run.outrun().first()?;
+        let wait = run.premature_timeouts().first()?;
         let sleeper = ThreadId(wait.waiter);
         let is_known = sleeper.index() < run.history.thread_count();
         let own = if is_known { run.history.of_thread(sleeper) } else { &[] };
@@ -69,13 +69,13 @@ impl Evidence {
             preemptions: run.ran.preemptions,
             replay: ReplayTrial::Untried,
             inputs: run.spec.inputs.clone(),
-            outrun: OutrunSleep::of(run),
+            premature_sleep: PrematureSleep::of(run),
         }
     }
 
     /// Takes another run that shows the same. Gives the trace of the one before.
     pub(super) fn replace(&mut self, run: Run) -> PathBuf {
-        self.outrun = OutrunSleep::of(&run);
+        self.premature_sleep = PrematureSleep::of(&run);
         (self.run, self.tables) = (run.number, run.tables);
         self.preemptions = run.ran.preemptions;
         std::mem::replace(&mut self.trace, run.trace)

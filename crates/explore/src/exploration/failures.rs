@@ -89,7 +89,7 @@ impl Exploration<'_> {
         let known = self.outcome.failures.iter_mut().find(|own| own.signature == signature);
         if let Some(known) = known {
             known.evidence.alike += 1;
-            if known.evidence.outrun.is_none() || !run.outrun().is_empty() {
+            if known.evidence.premature_sleep.is_none() || !run.premature_timeouts().is_empty() {
                 return false;
             }
             // It does not depend on timing after all.
@@ -113,7 +113,7 @@ impl Exploration<'_> {
             signature,
             reproducing_plan: steer::whole(run),
         };
-        if failure.evidence.outrun.is_none() {
+        if failure.evidence.premature_sleep.is_none() {
             (self.watch)(Progress::Failure(&failure));
         }
         self.outcome.failures.push(failure);
@@ -127,7 +127,7 @@ impl Exploration<'_> {
         let mut index = 0;
         while let Some(failure) = self.outcome.failures.get(index) {
             explained.push(self.is_explained(failure)?);
-            let is_timed = self.outcome.failures[index].evidence.outrun.is_some();
+            let is_timed = self.outcome.failures[index].evidence.premature_sleep.is_some();
             if self.outcome.good_runs > 0 && !explained[index] && !is_timed {
                 self.find_cause(index)?;
             }
@@ -145,7 +145,7 @@ impl Exploration<'_> {
                 self.forget_unneeded(&failure.evidence.trace);
                 continue;
             }
-            if failure.evidence.outrun.is_some() {
+            if failure.evidence.premature_sleep.is_some() {
                 self.outcome.timed_failures.push(failure);
                 continue;
             }
@@ -240,8 +240,10 @@ impl Exploration<'_> {
         let spec = untorn_schedule::RunSpec::default();
         let evidence = &failure.evidence;
         let run = self.load(evidence.run, spec, crate::marks::no_result(), &evidence.trace)?;
-        let subjects: Vec<_> = violations.iter().map(|found| found.key.subject()).collect();
-        let keys = || self.targets.keys().filter(|key| subjects.contains(&key.subject()));
+        let subjects: Vec<_> =
+            violations.iter().map(|found| found.key.block_and_variable()).collect();
+        let keys =
+            || self.targets.keys().filter(|key| subjects.contains(&key.block_and_variable()));
         let accesses = Accesses::new(&run, keys());
         Ok(keys().any(|key| accesses.find(key).is_some()))
     }

@@ -11,7 +11,7 @@ use crate::failure::FailureKind;
 use crate::instance::{Accesses, Instance};
 use crate::judge::{CallMade, Composed, Harm, Judged, Surprise, is_meant, judge, may_be_violation};
 use crate::run::Run;
-use crate::significance::Subject;
+use crate::significance::Assessment;
 use crate::steer;
 use crate::target::{Key, Shape, Unreached};
 use crate::tracked_calls::{Answer, ObservedCall};
@@ -86,7 +86,7 @@ impl Exploration<'_> {
             let judged = may_be_violation(run, &key, &instance, &harm)
                 .then(|| judge(run, &key, &instance, &harm))
                 .filter(|judged| judged.is_violation(&key));
-            let is_timed = !run.outrun().is_empty();
+            let is_timed = !run.premature_timeouts().is_empty();
             let may_undo =
                 undone < MAX_UNDONE && self.may_undo() && (undone == 0 || !deadline.is_over());
             let is_tested = may_undo || made_for == Some(index);
@@ -160,7 +160,10 @@ impl Exploration<'_> {
 
     /// Whether a violation of the same block and variable was found.
     fn is_of_violation(&self, key: &Key) -> bool {
-        self.outcome.violations.iter().any(|found| found.key.subject() == key.subject())
+        self.outcome
+            .violations
+            .iter()
+            .any(|found| found.key.block_and_variable() == key.block_and_variable())
     }
 
     /// Whether a run may show something to report: a failure that is not known, a deadlock, an instance with harm.
@@ -294,10 +297,10 @@ impl Exploration<'_> {
         instance: &Instance,
     ) -> AtomicityViolation {
         let runs: Vec<&Run> = self.runs.loaded().collect();
-        let subject = Subject { run, key: &key, instance, judged: &judged, runs: &runs };
+        let assessment = Assessment { run, key: &key, instance, judged: &judged, runs: &runs };
         AtomicityViolation {
             number: 0,
-            significance: subject.significance(),
+            significance: assessment.significance(),
             key,
             judged,
             evidence: Evidence::new(run, self.budget.elapsed()),

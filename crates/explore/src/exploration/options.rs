@@ -37,7 +37,7 @@ pub struct Options {
     /// Calls that look meant to be one step.
     pub compositions: Arc<Compositions>,
     /// Nothing else is looked for.
-    pub only: Option<Only>,
+    pub only: Option<Focus>,
     pub shard: Shard,
     /// Runs that may be made at once.
     pub jobs: usize,
@@ -98,14 +98,14 @@ impl Default for Options {
 
 /// One violation: what is torn, and of what.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Only {
+pub struct Focus {
     /// The method that the block is, or is in; empty if any will do.
     pub method: String,
     /// The variable, or both; empty if any will do.
     pub field: String,
 }
 
-impl Only {
+impl Focus {
     /// Whether a target is about the same. A block that was inferred may have been declared since: then any
     /// variable counts, if it is the same method.
     pub(crate) fn is(&self, key: &Key) -> bool {
@@ -147,7 +147,7 @@ impl Default for Shard {
 impl Shard {
     /// Whether a target is tried here. All that may be one finding are tried at the same place.
     pub(crate) fn has(self, key: &Key) -> bool {
-        let (origin, block, field) = key.subject();
+        let (origin, block, field) = key.block_and_variable();
         let origin = if origin == Origin::Declared { "declared" } else { "inferred" };
         // FNV-1a: the same on every machine and in every version.
         let bytes = [origin, block, field].into_iter().flat_map(|text| text.bytes().chain([0]));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use untorn_schedule::Plan;
 
-use super::subject::Subject;
+use super::focus::FocusActivity;
 use super::{Evidence, Failure, InputSearch};
 use crate::compositions::CompositionId;
 use crate::conflict_order::Saturation;
@@ -163,7 +163,7 @@ pub struct Outcome {
     /// The most accesses of a run that have no event because their variable is not known.
     pub unresolved: u64,
     /// What the runs show of the method that alone was looked for.
-    pub subject: Subject,
+    pub focus: FocusActivity,
     /// Methods that were refuted while every one was said to be atomic.
     pub refuted: BTreeSet<String>,
     /// Compositions whose calls were both made in one activation of their method.

@@ -1,4 +1,4 @@
-//! Runs that are made again before what they show counts: in a process of their own, and without outrunning anybody.
+//! Runs that are made again before what they show counts: in a process of their own, and without premature timeouts.
 
 use untorn_schedule::{Plan, RunSpec};
 
@@ -12,13 +12,13 @@ const MAX_UNREPEATED: u32 = 6;
 
 impl Exploration<'_> {
     /// Threads slept, or waited with a time limit, while a plan held others: what such a run shows may depend on timing.
-    /// The plan is followed again, as far as nobody is outrun. What shows then does not.
+    /// The plan is followed again, as far as no time limit passes because a thread is held. What shows then does not.
     pub(super) fn repeat_in_time(
         &mut self,
         run: &Run,
         target: Option<usize>,
     ) -> Result<(), ExploreError> {
-        let Some(plan) = run.spec.control.as_plan() else { return Ok(()) };
+        let Some(plan) = run.spec.steering.as_plan() else { return Ok(()) };
         let plan = Plan { keeps_time: true, ..plan.clone() };
         let Some(again) = self.follow(&plan, true)? else { return Ok(()) };
         if !self.options.judged_by_results {

@@ -4,21 +4,21 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_predict::At;
 use untorn_trace::{ObjectId, Op, Value, ValueKind, VarId};
 
-use super::Subject;
+use super::Assessment;
 
 /// Objects that are compared.
 const MAX_COMPARED: usize = 64;
 
 /// Whether a lazy initialisation was made twice without harm: the block found nothing and stored an object, another
 /// thread had stored one meanwhile, both have the same contents, and nobody changes the one that was replaced.
-pub(super) fn are_same(subject: &Subject<'_>) -> bool {
-    let history = &subject.run.history;
-    let ([read, write], [_, intruder]) = (subject.instance.own, subject.instance.other);
+pub(super) fn are_same(assessment: &Assessment<'_>) -> bool {
+    let history = &assessment.run.history;
+    let ([read, write], [_, intruder]) = (assessment.instance.own, assessment.instance.other);
     let value = |at: At| history.event(at).value();
-    let is_object = subject.run.tables.var_facts(subject.var(write)).values == ValueKind::Ref;
+    let is_object = assessment.run.tables.var_facts(assessment.var(write)).values == ValueKind::Ref;
     let (Some(kept), Some(lost)) = (value(write), value(intruder)) else { return false };
     let null = Value(0);
-    if !subject.is_lost_update()
+    if !assessment.is_lost_update()
         || !is_object
         || value(read) != Some(null)
         || [kept, lost].contains(&null)
@@ -26,7 +26,7 @@ pub(super) fn are_same(subject: &Subject<'_>) -> bool {
     {
         return false;
     }
-    let parts = Parts::of(subject);
+    let parts = Parts::of(assessment);
     let mut compared = Compared::default();
     compared.same(&parts, [kept, lost], [write, intruder])
         && compared.lost.iter().all(|&object| parts.is_unchanged(object, intruder))
@@ -37,22 +37,22 @@ type Contents = FxHashMap<(String, usize), (Option<Value>, ValueKind)>;
 
 /// The variables of each object.
 struct Parts<'s> {
-    subject: &'s Subject<'s>,
+    assessment: &'s Assessment<'s>,
     of: FxHashMap<ObjectId, Vec<VarId>>,
 }
 
 impl<'s> Parts<'s> {
-    fn of(subject: &'s Subject<'s>) -> Self {
-        let tables = &subject.run.tables;
+    fn of(assessment: &'s Assessment<'s>) -> Self {
+        let tables = &assessment.run.tables;
         let mut of: FxHashMap<ObjectId, Vec<VarId>> = FxHashMap::default();
-        for index in 0..subject.run.history.var_count() {
+        for index in 0..assessment.run.history.var_count() {
             let var = VarId(index as u32);
             let owner = tables.var_facts(var).owner;
             if owner != ObjectId::NONE {
                 of.entry(owner).or_default().push(var);
             }
         }
-        Self { subject, of }
+        Self { assessment, of }
     }
 
     fn vars(&self, object: Value) -> &[VarId] {
@@ -63,7 +63,7 @@ impl<'s> Parts<'s> {
     /// The last value of each part of an object before an event, by what the part is called; elements of an array are
     /// called the same, and come in the order of their first accesses.
     fn contents(&self, object: Value, until: At) -> Contents {
-        let (history, tables) = (&self.subject.run.history, &self.subject.run.tables);
+        let (history, tables) = (&self.assessment.run.history, &self.assessment.run.tables);
         let value = |var: VarId| {
             let writes = history.writes(var);
             match writes.partition_point(|&at| at < until).checked_sub(1) {
@@ -83,7 +83,7 @@ impl<'s> Parts<'s> {
 
     /// Whether nobody writes a part of an object after an event.
     fn is_unchanged(&self, object: Value, since: At) -> bool {
-        let history = &self.subject.run.history;
+        let history = &self.assessment.run.history;
         let is_later = |&at: &At| at > since && matches!(history.event(at).op, Op::Write { .. });
         let mut writes = self.vars(object).iter().flat_map(|&var| history.writes(var));
         !writes.any(is_later)

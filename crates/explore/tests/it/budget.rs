@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use untorn_explore::Options;
-use untorn_schedule::RunControl;
+use untorn_schedule::Steering;
 
 use crate::harness::{Folder, explore, explore_in, explore_with, options, program, two};
 
@@ -46,7 +46,7 @@ fn no_plan_is_followed_twice() {
     explore_in(&folder, &mut front_end, options).expect("it runs");
     let mut plans = HashSet::new();
     for spec in &front_end.runs {
-        if let RunControl::Plan { plan, .. } = &spec.control {
+        if let Steering::Plan { plan, .. } = &spec.steering {
             assert!(plans.insert(plan.to_string()), "{plan}");
         }
     }
@@ -61,7 +61,7 @@ fn another_seed_makes_other_runs() {
         let options = Options { runs: 40, seed, ..options() };
         explore_in(&folder, &mut front_end, options).expect("it runs");
         let undirected = front_end.runs.iter().skip(3);
-        let undirected = undirected.filter(|spec| spec.control.as_plan().is_none());
+        let undirected = undirected.filter(|spec| spec.steering.as_plan().is_none());
         undirected.map(|spec| spec.seed).collect::<HashSet<u64>>()
     };
     assert!(seeds(1).is_disjoint(&seeds(2)));
@@ -78,7 +78,7 @@ fn undirected_runs_alternate_with_directed_ones() {
     let mut front_end = program(&two(&variables, &block, &block));
     let options = Options { runs: 60, ..options() };
     explore_in(&folder, &mut front_end, options).expect("it runs");
-    let directed = front_end.runs.iter().filter(|spec| spec.control.as_plan().is_some()).count();
+    let directed = front_end.runs.iter().filter(|spec| spec.steering.as_plan().is_some()).count();
     let undirected = front_end.runs.len() - directed;
     assert!(directed >= 10 && undirected >= 10, "{directed} and {undirected}");
 }

@@ -83,18 +83,18 @@ fn sleeping(millis: u32, end: &str) -> String {
 }
 
 #[test]
-fn a_violation_that_takes_an_outrun_sleep_depends_on_timing() {
+fn a_violation_that_takes_a_premature_timeout_depends_on_timing() {
     let outcome = explore(&sleeping(50, "if r == s goto same\nprint two values\n.same"));
     assert_eq!(all(&outcome), [] as [&str; 0]);
     let timed = &outcome.timed_violations;
     assert!(!timed.is_empty(), "{outcome:?}");
-    let sleep = timed[0].evidence.outrun.expect("the sleep is named");
+    let sleep = timed[0].evidence.premature_sleep.expect("the sleep is named");
     assert_eq!((sleep.sleeper.0, sleep.held.0), (0, 1));
     assert!(sleep.site.is_some());
 }
 
 #[test]
-fn a_failure_that_takes_an_outrun_sleep_depends_on_timing() {
+fn a_failure_that_takes_a_premature_timeout_depends_on_timing() {
     let outcome = explore(&sleeping(50, "if r == s goto same\nfail two values\n.same"));
     let kinds = |all: &[untorn_explore::Failure]| {
         all.iter().map(|own| own.kind.to_string()).collect::<Vec<_>>()
@@ -111,7 +111,7 @@ fn a_short_sleep_is_no_excuse() {
     assert!(!outcome.violations.is_empty() || !outcome.failures.is_empty());
 }
 
-/// Both sleep inside of the block for the same time: nobody has to be outrun.
+/// Both sleep inside of the block for the same time: no sleep has to end prematurely.
 #[test]
 fn a_sleep_inside_of_the_block_hides_nothing() {
     let add = "call Counter.add\nread x r\nsleep 50\nadd r 1\nwrite x r\nreturn Counter.add";

@@ -1,6 +1,6 @@
 //! What the trace says of variables and methods decides, not what they are called.
 
-use untorn_explore::Only;
+use untorn_explore::Focus;
 
 use crate::harness::{all, explore, explore_with, found, options, program, two};
 
@@ -85,16 +85,16 @@ fn one_field_of_two_objects_is_one_finding() {
 #[test]
 fn verifying_asks_for_the_method_and_not_for_the_name_of_the_block() {
     let only =
-        |method: &str, field: &str| Only { method: method.to_owned(), field: field.to_owned() };
+        |method: &str, field: &str| Focus { method: method.to_owned(), field: field.to_owned() };
     let text = two("x = 0", &update("A.m", "x"), &update("A.m", "x"));
     let with =
         |only| explore_with(&text, untorn_explore::Options { only: Some(only), ..options() });
     let same = with(only("A.m", "x"));
-    assert_eq!((all(&same).len(), same.subject.activations > 0), (1, true));
+    assert_eq!((all(&same).len(), same.focus.activations > 0), (1, true));
     let other = with(only("A.other", "x"));
-    assert_eq!((all(&other).len(), other.subject.activations > 0), (0, false));
+    assert_eq!((all(&other).len(), other.focus.activations > 0), (0, false));
     let field = with(only("A.m", "y"));
-    assert_eq!((all(&field).len(), field.subject.activations > 0), (0, true));
+    assert_eq!((all(&field).len(), field.focus.activations > 0), (0, true));
 }
 
 #[test]

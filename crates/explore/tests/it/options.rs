@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use untorn_explore::{Exploration, Judge, Options, Planning, Progress, Shard, Strategy};
 use untorn_predict::candidates::Sources;
-use untorn_schedule::{Marks, PolicyKind, RunControl, RunSpec, ThreadId};
+use untorn_schedule::{Marks, PolicyKind, RunSpec, Steering, ThreadId};
 
 use crate::harness::{Folder, all, explore, explore_in, explore_with, options, program, two};
 
@@ -131,7 +131,7 @@ fn a_violation_takes_one_directed_run() {
     let folder = Folder::new();
     let mut front_end = program(&lost());
     let outcome = explore_in(&folder, &mut front_end, options()).expect("it runs");
-    let plans = front_end.runs.iter().filter(|spec| spec.control.as_plan().is_some()).count();
+    let plans = front_end.runs.iter().filter(|spec| spec.steering.as_plan().is_some()).count();
     assert_eq!((outcome.violations.len(), outcome.directed as usize), (1, plans));
     assert!(plans <= 1, "{plans} plans");
 }
@@ -213,8 +213,8 @@ fn surw_counts_the_accesses_of_an_earlier_run() {
     let options = undirected(PolicyKind::Surw, Judge::Instances);
     let outcome = explore_in(&folder, &mut front_end, options).expect("it runs");
     assert_eq!(all(&outcome), ["inferred C.add x RWW"]);
-    let marks = |spec: &RunSpec| match &spec.control {
-        RunControl::Marks { policy: PolicyKind::Surw, marks } => Some(marks.clone()),
+    let marks = |spec: &RunSpec| match &spec.steering {
+        Steering::Marks { policy: PolicyKind::Surw, marks } => Some(marks.clone()),
         _ => None,
     };
     let marked: Vec<Marks> = front_end.runs.iter().filter_map(marks).collect();
@@ -234,7 +234,7 @@ fn the_adversarial_policy_holds_at_suspicious_accesses() {
     let options = undirected(PolicyKind::Adversarial, Judge::Instances);
     let outcome = explore_in(&folder, &mut front_end, options).expect("it runs");
     assert_eq!(outcome.violations.len(), 1);
-    let marked = |spec: &&RunSpec| matches!(spec.control, RunControl::Marks { .. });
+    let marked = |spec: &&RunSpec| matches!(spec.steering, Steering::Marks { .. });
     assert!(front_end.runs.iter().filter(marked).count() > 0);
 }
 

@@ -1,8 +1,8 @@
 //! Random histories of small objects, right ones and spoiled ones.
 
 use untorn_linearizability::{
-    CallId, History, Observation, Outcome, SequentialError, SequentialRuns, SequentialTable,
-    Unknown, Value, Verdict, decide,
+    CallId, History, Linearizability, Observation, Outcome, SequentialError, SequentialRuns,
+    SequentialTable, Unknown, Value, decide,
 };
 use untorn_testkit::Rng;
 use untorn_testkit::cases;
@@ -139,9 +139,9 @@ fn the_search_decides_as_all_permutations_do() {
         let mut table = SequentialTable::default();
         let verdict = decide(&scenario, &history, &mut table, &mut model);
         let is_right = match &verdict {
-            Verdict::Linearizable(_) => true,
-            Verdict::NotLinearizable(_) => false,
-            Verdict::Unknown(why) => panic!("{why}: {model:?} {threads:?} {history:?}"),
+            Linearizability::Linearizable(_) => true,
+            Linearizability::NotLinearizable(_) => false,
+            Linearizability::Unknown(why) => panic!("{why}: {model:?} {threads:?} {history:?}"),
         };
         // Objects are compared by which one they are; the oracle knows only their numbers.
         if model != Model::Factory {
@@ -156,7 +156,7 @@ fn the_search_decides_as_all_permutations_do() {
     }
 }
 
-fn verdict(mut model: Model, threads: &[Vec<u32>], lines: &[&str]) -> Verdict {
+fn verdict(mut model: Model, threads: &[Vec<u32>], lines: &[&str]) -> Linearizability {
     let history = History::parse(lines.iter().copied()).expect("a history");
     decide(&scenario(threads), &history, &mut SequentialTable::default(), &mut model)
 }
@@ -165,39 +165,57 @@ fn verdict(mut model: Model, threads: &[Vec<u32>], lines: &[&str]) -> Verdict {
 fn a_call_that_returned_before_another_began_comes_first() {
     let threads = [vec![0], vec![1]];
     let stale = ["call 1 0", "return 1 0 1", "call 2 0", "return 2 0 0"];
-    let Verdict::NotLinearizable(why) = verdict(Model::Counter, &threads, &stale) else {
+    let Linearizability::NotLinearizable(why) = verdict(Model::Counter, &threads, &stale) else {
         panic!("the count is stale");
     };
     assert_eq!((why.orders, why.differs), (1, Some(CallId { section: 2, index: 0 })));
     let overlaps = ["call 1 0", "call 2 0", "return 1 0 1", "return 2 0 0"];
-    assert!(matches!(verdict(Model::Counter, &threads, &overlaps), Verdict::Linearizable(_)));
+    assert!(matches!(
+        verdict(Model::Counter, &threads, &overlaps),
+        Linearizability::Linearizable(_)
+    ));
 }
 
 #[test]
 fn a_call_may_wait_only_where_a_sequential_order_waits() {
     let threads = [vec![1], vec![0]];
     let empty = ["call 1 0"];
-    assert!(matches!(verdict(Model::BlockingQueue, &threads, &empty), Verdict::Linearizable(_)));
+    assert!(matches!(
+        verdict(Model::BlockingQueue, &threads, &empty),
+        Linearizability::Linearizable(_)
+    ));
     let lost = ["call 1 0", "call 2 0", "return 2 0 null"];
-    assert!(matches!(verdict(Model::BlockingQueue, &threads, &lost), Verdict::NotLinearizable(_)));
+    assert!(matches!(
+        verdict(Model::BlockingQueue, &threads, &lost),
+        Linearizability::NotLinearizable(_)
+    ));
 }
 
 #[test]
 fn two_that_hand_over_are_right_if_they_overlap() {
     let threads = [vec![2], vec![1]];
     let meet = ["call 1 0", "call 2 0", "return 2 0 2", "return 1 0 null"];
-    assert!(matches!(verdict(Model::HandOver, &threads, &meet), Verdict::Linearizable(_)));
+    assert!(matches!(verdict(Model::HandOver, &threads, &meet), Linearizability::Linearizable(_)));
     let apart = ["call 1 0", "return 1 0 null", "call 2 0", "return 2 0 2"];
-    assert!(matches!(verdict(Model::HandOver, &threads, &apart), Verdict::NotLinearizable(_)));
+    assert!(matches!(
+        verdict(Model::HandOver, &threads, &apart),
+        Linearizability::NotLinearizable(_)
+    ));
 }
 
 #[test]
 fn objects_are_compared_by_which_one_they_are() {
     let threads = [vec![0], vec![0]];
     let different = ["call 1 0", "call 2 0", "return 1 0 <Thing#9>", "return 2 0 <Thing#4>"];
-    assert!(matches!(verdict(Model::Factory, &threads, &different), Verdict::Linearizable(_)));
+    assert!(matches!(
+        verdict(Model::Factory, &threads, &different),
+        Linearizability::Linearizable(_)
+    ));
     let same = ["call 1 0", "call 2 0", "return 1 0 <Thing#9>", "return 2 0 <Thing#9>"];
-    assert!(matches!(verdict(Model::Factory, &threads, &same), Verdict::NotLinearizable(_)));
+    assert!(matches!(
+        verdict(Model::Factory, &threads, &same),
+        Linearizability::NotLinearizable(_)
+    ));
 }
 
 /// An object that depends on something else than its calls.
@@ -229,5 +247,5 @@ fn an_object_that_is_not_deterministic_is_not_judged() {
     let mut table = SequentialTable::default();
     let verdict = decide(&scenario(&threads), &history, &mut table, &mut Moody(0));
     let unknown = Unknown::Sequential(SequentialError::NotDeterministic);
-    assert_eq!(verdict, Verdict::Unknown(unknown));
+    assert_eq!(verdict, Linearizability::Unknown(unknown));
 }

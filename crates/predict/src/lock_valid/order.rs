@@ -7,7 +7,7 @@ use untorn_trace::{Access, Op, ThreadId};
 use crate::answer::Why;
 use crate::goal::Goal;
 use crate::history::At;
-use crate::lock_valid::Verdict;
+use crate::lock_valid::LockValidAnswer;
 use crate::lock_valid::closure::Closure;
 use crate::world::World;
 
@@ -26,19 +26,23 @@ pub(super) fn may_refute(closure: &Closure<'_, '_>) -> bool {
     closure.extent.iter().map(|&count| u64::from(count)).sum::<u64>() <= u64::from(STRETCH)
 }
 
-pub(super) fn find(world: &mut World<'_, '_>, closure: &Closure<'_, '_>, goal: &Goal) -> Verdict {
+pub(super) fn find(
+    world: &mut World<'_, '_>,
+    closure: &Closure<'_, '_>,
+    goal: &Goal,
+) -> LockValidAnswer {
     let against = closure.edges.iter().filter(|edge| edge.source > edge.target);
     let Some(cut) = against.map(|edge| edge.target).min() else {
-        return Verdict::Undecided(Why::Incomplete);
+        return LockValidAnswer::Undecided(Why::Incomplete);
     };
     let order = Order { closure, goal };
     world.restart(cut);
     if order.walk(world, cut) || order.greedy(world, false) {
-        return Verdict::Feasible(world.reordering());
+        return LockValidAnswer::Feasible(world.reordering());
     }
     world.restart(cut);
     if order.greedy(world, true) {
-        return Verdict::Feasible(world.reordering());
+        return LockValidAnswer::Feasible(world.reordering());
     }
     order.search(world, cut)
 }
@@ -234,22 +238,22 @@ impl Order<'_, '_, '_> {
     }
 
     /// Tries all orders, within bounds. Complete if nothing was cut off: then it is a proof.
-    fn search(&self, world: &mut World<'_, '_>, cut: At) -> Verdict {
+    fn search(&self, world: &mut World<'_, '_>, cut: At) -> LockValidAnswer {
         world.restart(cut);
         let threads = (0..self.closure.extent.len()).map(ThreadId::from_index);
         let stretch: u32 = threads
             .map(|thread| self.closure.extent[thread.index()].saturating_sub(world.done(thread)))
             .sum();
         if stretch > STRETCH {
-            return Verdict::Undecided(Why::Budget);
+            return LockValidAnswer::Undecided(Why::Budget);
         }
         let mut seen = FxHashSet::default();
         let found = self.dive(world, &mut seen);
         match found {
-            Some(done) => Verdict::Feasible(done.reordering()),
-            None if seen.len() >= STATES => Verdict::Undecided(Why::Budget),
-            None if cut == At(0) => Verdict::Infeasible,
-            None => Verdict::Undecided(Why::Incomplete),
+            Some(done) => LockValidAnswer::Feasible(done.reordering()),
+            None if seen.len() >= STATES => LockValidAnswer::Undecided(Why::Budget),
+            None if cut == At(0) => LockValidAnswer::Infeasible,
+            None => LockValidAnswer::Undecided(Why::Incomplete),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Lock-valid prediction against the search through all reorderings.
 
 use untorn_predict::Facts;
-use untorn_predict::lock_valid::{LockValid, Verdict};
+use untorn_predict::lock_valid::{LockValid, LockValidAnswer};
 use untorn_predict::{At, Goal, History};
 use untorn_testkit::reorderings::{ReorderingOracle, ReorderingRule, check_reordering};
 use untorn_testkit::{Knobs, Rng, for_random_traces, name_tables};
@@ -54,22 +54,24 @@ fn compare(events: &[Event], tally: &mut Tally, rng: &mut Rng) -> Result<(), Str
         tally.asked += 1;
         tally.feasible += u64::from(truth);
         let verdict = engine.verdict(&Goal::new(&triple.map(At)));
-        if engine.is_infeasible(&Goal::new(&triple.map(At))) != (verdict == Verdict::Infeasible) {
+        if engine.is_infeasible(&Goal::new(&triple.map(At)))
+            != (verdict == LockValidAnswer::Infeasible)
+        {
             return Err(format!("goal {triple:?}: {verdict:?}, or not"));
         }
         match verdict {
-            Verdict::Feasible(short) => {
+            LockValidAnswer::Feasible(short) => {
                 let reordering: Vec<EventIdx> =
                     short.reordering().steps.into_iter().map(EventIdx::from).collect();
                 check_reordering(events, &initial, &goal, &reordering, ReorderingRule::Lock)
                     .map_err(|fault| format!("goal {triple:?}: {fault:?} in {reordering:?}"))?;
             }
-            Verdict::Infeasible if truth => {
+            LockValidAnswer::Infeasible if truth => {
                 return Err(format!("goal {triple:?}: there is a reordering"));
             }
-            Verdict::Infeasible => {}
-            Verdict::Undecided(_) if truth => tally.missed += 1,
-            Verdict::Undecided(_) => tally.undecided_infeasible += 1,
+            LockValidAnswer::Infeasible => {}
+            LockValidAnswer::Undecided(_) if truth => tally.missed += 1,
+            LockValidAnswer::Undecided(_) => tally.undecided_infeasible += 1,
         }
     }
     Ok(())

@@ -2,8 +2,8 @@
 
 use crate::common::{STRENGTHS, goals, history};
 use untorn_predict::candidates::PairCandidate;
-use untorn_predict::closure::{Closure, Verdict};
-use untorn_predict::lock_valid::{LockValid, Verdict as LockVerdict};
+use untorn_predict::closure::{Closure, ClosureAnswer};
+use untorn_predict::lock_valid::{LockValid, LockValidAnswer};
 use untorn_predict::{At, Facts, Goal, History, Outline, Reordering};
 use untorn_testkit::{Knobs, Rng, for_random_traces, name_tables};
 use untorn_trace::reordering::{Outline as Shown, OutlineChecker, ReorderingFacts, ReorderingRule};
@@ -70,10 +70,10 @@ fn check(events: &[Event], rng: &mut Rng, shown: &mut u64) -> Result<(), String>
         let closure = Closure::new(&history, strength);
         for goal in goals(&history, rng, 4) {
             let mut found = Vec::new();
-            if let Verdict::Feasible(outline) = closure.verdict(&goal) {
+            if let ClosureAnswer::Feasible(outline) = closure.verdict(&goal) {
                 found.push((outline, rule));
             }
-            if let LockVerdict::Feasible(suffix) = locks.verdict(&goal) {
+            if let LockValidAnswer::Feasible(suffix) = locks.verdict(&goal) {
                 let outline = suffix.outline(&history);
                 if outline.reordering(&history) != suffix.reordering() {
                     return Err(format!("{suffix:?} is not {outline:?}"));

@@ -2,8 +2,8 @@
 
 use crate::common::{STRENGTHS, goals};
 use untorn_predict::candidates::{self, Candidates, Limits, Objects, Sources};
-use untorn_predict::closure::{Closure, Verdict};
-use untorn_predict::lock_valid::{LockValid, Verdict as LockVerdict};
+use untorn_predict::closure::{Closure, ClosureAnswer};
+use untorn_predict::lock_valid::{LockValid, LockValidAnswer};
 use untorn_predict::precise::{Decision, Precise};
 use untorn_predict::projection::{Projector, Sharing, Steering};
 use untorn_predict::sat::Budget;
@@ -256,11 +256,11 @@ fn locks(
         let of_whole = engines[0].verdict(&sides.in_whole(goal));
         let of_part = engines[1].verdict(goal);
         match (&of_whole, &of_part) {
-            (LockVerdict::Feasible(_), LockVerdict::Feasible(suffix)) => {
+            (LockValidAnswer::Feasible(_), LockValidAnswer::Feasible(suffix)) => {
                 sides.lifts(goal, &suffix.outline(sides.part), ReorderingRule::Lock)?;
             }
-            (LockVerdict::Infeasible, LockVerdict::Infeasible) => tally.refuted += 1,
-            (LockVerdict::Undecided(_), _) => tally.more += 1,
+            (LockValidAnswer::Infeasible, LockValidAnswer::Infeasible) => tally.refuted += 1,
+            (LockValidAnswer::Undecided(_), _) => tally.more += 1,
             _ => return Err(format!("locks: {goal:?}: {of_whole:?} became {of_part:?}")),
         }
     }
@@ -300,16 +300,16 @@ fn values(sides: &Sides<'_>, all: &[Goal], tally: &mut Tally, small: bool) -> Re
             let wanted = sides.in_whole(goal);
             let verdict = closures[1].verdict(goal);
             match (closures[0].verdict(&wanted), &verdict) {
-                (Verdict::Feasible(_), Verdict::Feasible(_))
-                | (Verdict::Infeasible, Verdict::Infeasible)
-                | (Verdict::Unknown, _) => {}
+                (ClosureAnswer::Feasible(_), ClosureAnswer::Feasible(_))
+                | (ClosureAnswer::Infeasible, ClosureAnswer::Infeasible)
+                | (ClosureAnswer::Unknown, _) => {}
                 (before, after) => {
                     return Err(format!(
                         "closure, {rule:?}: {goal:?}: {before:?} became {after:?}"
                     ));
                 }
             }
-            if let Verdict::Feasible(outline) = &verdict {
+            if let ClosureAnswer::Feasible(outline) = &verdict {
                 sides.lifts(goal, outline, rule)?;
             }
             let decision = precise[1].judge(goal);

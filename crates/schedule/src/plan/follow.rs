@@ -12,7 +12,7 @@
 //!   ever: after a quantum, or several naps or yields, another thread gets a turn. If nothing comes
 //!   of it for long, the plan is given up.
 //! * A thread that sleeps is not waited for: the clock jumps, which is as if the others had been
-//!   slow. A plan that keeps time lets them go on first, and is given up rather than outrun them. One that is outside is waited for, until the front end has waited enough: only then it
+//!   slow. A plan that keeps time lets them go on first, and is given up rather than let their time limits pass. One that is outside is waited for, until the front end has waited enough: only then it
 //!   may need the others' help.
 //! * Threads without further steps are held at the places that the plan lists ([`Plan::holds`]): otherwise they would
 //!   overwrite what the steps are about. One that is needed, because it has a lock that the thread of the step wants or

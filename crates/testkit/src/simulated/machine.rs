@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use untorn_frontend::{ExitKind, UncaughtException};
 use untorn_schedule::{
     Access as SeenAccess, AccessKind, AnnouncedEvents, Arrival, AtSite, Blocker, CodePoint,
-    Decision, LockKey, Nanos, PlanPoint, PlanSite, PolicyKind, Reason, RunControl, Scheduler, Step,
+    Decision, LockKey, Nanos, PlanPoint, PlanSite, PolicyKind, Reason, Scheduler, Steering, Step,
     ThreadId,
 };
 use untorn_trace::{Access, CallOutcome, Event, LabelId, LockId, Op, Tables, Value, VarId};
@@ -67,11 +67,11 @@ pub(super) struct Machine<'p> {
 }
 
 impl<'p> Machine<'p> {
-    pub(super) fn new(program: &'p Program, scheduler: Scheduler, control: &RunControl) -> Self {
+    pub(super) fn new(program: &'p Program, scheduler: Scheduler, control: &Steering) -> Self {
         let (points, announced) = match control {
-            RunControl::Policy(policy) => (Vec::new(), policy.announced_events()),
-            RunControl::Marks { policy, marks } => (marks.points(), policy.announced_events()),
-            RunControl::Plan { plan, .. } => {
+            Steering::Policy(policy) => (Vec::new(), policy.announced_events()),
+            Steering::Marks { policy, marks } => (marks.points(), policy.announced_events()),
+            Steering::Plan { plan, .. } => {
                 let points = plan.points().into_iter().cloned().collect();
                 (points, PolicyKind::RunToBlock.announced_events())
             }

@@ -39,7 +39,7 @@ impl Recording {
             steps: self.outcome.followed as u64,
             of: self.outcome.of as u64,
             released: self.outcome.release.as_ref().map(ToString::to_string),
-            outrun: self.outcome.outrun.clone(),
+            premature_timeouts: self.outcome.premature_timeouts.clone(),
         });
         self.tables.meta = RunMeta {
             command: vec!["simulated".to_owned()],

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use untorn_report::model::Report;
 use untorn_report::text::plain;
-use untorn_report::{CheckerVerdict, Note, NoteKind, TraceFacts, TraceReport, Verdict, phrasing};
+use untorn_report::{
+    CheckerVerdict, Note, NoteKind, TraceFacts, TraceReport, TraceVerdict, phrasing,
+};
 use untorn_report::{dot, json, svg};
 use untorn_serializability::{Outcome, Violation};
 use untorn_trace::{Event, EventIdx};
@@ -61,10 +63,10 @@ pub fn run(config: &Analyze) -> Result<Exit> {
 fn judge(report: &TraceReport) -> Exit {
     let unchecked = report.notes.iter().any(|note| note.kind == NoteKind::NothingToCheck);
     match report.verdict {
-        Verdict::NotSerializable => Exit::Violations,
+        TraceVerdict::NotSerializable => Exit::Violations,
         // A check that checked nothing must not look like a pass.
-        Verdict::Serializable | Verdict::Undecided if unchecked => Exit::BadInput,
-        Verdict::Serializable | Verdict::Undecided => Exit::Clean,
+        TraceVerdict::Serializable | TraceVerdict::Undecided if unchecked => Exit::BadInput,
+        TraceVerdict::Serializable | TraceVerdict::Undecided => Exit::Clean,
     }
 }
 
@@ -237,14 +239,14 @@ impl<'a> Session<'a> {
 }
 
 /// One violation decides. Without a checker that decides, the verdict is open.
-fn verdict(checkers: &[CheckerVerdict]) -> Verdict {
+fn verdict(checkers: &[CheckerVerdict]) -> TraceVerdict {
     let said = |verdict| checkers.iter().any(|checker| checker.verdict == verdict);
-    if said(Verdict::NotSerializable) {
-        Verdict::NotSerializable
-    } else if said(Verdict::Serializable) {
-        Verdict::Serializable
+    if said(TraceVerdict::NotSerializable) {
+        TraceVerdict::NotSerializable
+    } else if said(TraceVerdict::Serializable) {
+        TraceVerdict::Serializable
     } else {
-        Verdict::Undecided
+        TraceVerdict::Undecided
     }
 }
 

@@ -4,7 +4,7 @@ use anstyle::Style;
 use untorn_report::phrasing::{count, number};
 use untorn_report::terminal::{self, paint};
 use untorn_report::text::plain;
-use untorn_report::{NoteKind, TraceReport, Verdict};
+use untorn_report::{NoteKind, TraceReport, TraceVerdict};
 
 use super::Analysis;
 use super::config::Plan;
@@ -36,7 +36,7 @@ pub fn show(analysis: &Analysis, plan: &Plan, console: &mut Console) -> Result<(
             console.say(&format!("  {}\n", paint(&verdict(checker), FAINT, &look)))?;
         }
     }
-    if report.verdict == Verdict::NotSerializable && report.findings.is_empty() {
+    if report.verdict == TraceVerdict::NotSerializable && report.findings.is_empty() {
         console.say("  for an explanation leave out --with, or add velodrome to it\n")?;
     }
     show_notes(report, console)
@@ -61,11 +61,13 @@ fn headline(report: &TraceReport) -> String {
         n => format!(", {} that may be false", count(n, "warning")),
     };
     let verdict = match report.verdict {
-        Verdict::NotSerializable if report.findings.is_empty() => "not serializable".to_owned(),
-        Verdict::NotSerializable => count(report.findings.len() as u64, "violation"),
+        TraceVerdict::NotSerializable if report.findings.is_empty() => {
+            "not serializable".to_owned()
+        }
+        TraceVerdict::NotSerializable => count(report.findings.len() as u64, "violation"),
         _ if has(NoteKind::NothingToCheck) => "NOT CHECKED".to_owned(),
-        Verdict::Serializable => "no torn block in this run".to_owned(),
-        Verdict::Undecided => "no verdict".to_owned(),
+        TraceVerdict::Serializable => "no torn block in this run".to_owned(),
+        TraceVerdict::Undecided => "no verdict".to_owned(),
     };
     verdict + &alarms
 }
@@ -96,8 +98,8 @@ fn rate(per_second: f64) -> String {
 fn verdict(checker: &untorn_report::CheckerVerdict) -> String {
     let mut text = format!("{}: ", checker.name);
     match (checker.verdict, checker.at) {
-        (Verdict::Undecided, _) if checker.alarms == 0 => text.push_str("no warnings"),
-        (Verdict::Undecided, _) => {
+        (TraceVerdict::Undecided, _) if checker.alarms == 0 => text.push_str("no warnings"),
+        (TraceVerdict::Undecided, _) => {
             text.push_str(&format!("{}, may be false alarms", count(checker.alarms, "warning")));
         }
         (verdict, Some(at)) => {

@@ -10,7 +10,7 @@ use untorn_jvm::config::ScopeConfig;
 use untorn_schedule::{InputPlace, Inputs};
 
 use super::args::{CheckArgs, FailOn};
-use super::linearizable::Request;
+use super::linearizable::ClassSelection;
 use crate::args::LabelArgs;
 use crate::commands::compare::methods;
 use crate::config::{Blocks, duration, initial_seed, scope, source_roots, sources_of};
@@ -44,7 +44,7 @@ pub struct Check {
     pub volume: Volume,
     pub program: JvmProgram,
     /// Results of calls of an object are checked, and nothing else.
-    pub linearizable: Option<Request>,
+    pub linearizable: Option<ClassSelection>,
 }
 
 impl Check {
@@ -138,7 +138,7 @@ fn standard_input(path: &Path) -> Result<Inputs> {
     Ok([(InputPlace::StandardInput, text)].into_iter().collect())
 }
 
-fn request(class: String, operations: Vec<String>) -> Result<Request> {
+fn request(class: String, operations: Vec<String>) -> Result<ClassSelection> {
     let is_name =
         !class.is_empty() && !class.contains(['/', ' ', '|', '*']) && !class.ends_with(".java");
     if !is_name {
@@ -146,7 +146,7 @@ fn request(class: String, operations: Vec<String>) -> Result<Request> {
             .way_out("write it with its package: --linearizable com.acme.Stack"));
     }
     let operations = operations.into_iter().map(|name| name.trim().to_owned());
-    Ok(Request { class, operations: operations.filter(|name| !name.is_empty()).collect() })
+    Ok(ClassSelection { class, operations: operations.filter(|name| !name.is_empty()).collect() })
 }
 
 /// `2/8`: the second of eight.

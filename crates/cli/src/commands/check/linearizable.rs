@@ -3,9 +3,9 @@
 //! Scenarios are generated (`untorn_linearizability`), explored as programs, and judged by the same class called
 //! sequentially in a JVM of its own.
 
+mod class_under_test;
 mod hunt;
 mod judge;
-mod subject;
 mod table;
 
 use std::cell::RefCell;
@@ -22,16 +22,16 @@ use untorn_report::phrasing::{count, number};
 use untorn_report::terminal;
 use untorn_report::text::plain;
 
-pub use subject::Request;
+pub use class_under_test::ClassSelection;
 
 use super::config::Check;
 use super::{could_not_run, exit, forget, request, story, write_report};
 use crate::console::{Console, StatusLine, Volume};
 use crate::exit::{Exit, Failure, Result};
 use crate::front_ends;
+use class_under_test::ClassUnderTest;
 use hunt::{Found, Hunt, Hunted, scratch};
 use judge::Oracles;
-use subject::Subject;
 
 /// Packages whose classes are recorded only if somebody asks for them.
 const PLATFORM: [&str; 4] = ["java.", "javax.", "jdk.", "sun."];
@@ -40,41 +40,41 @@ const PLATFORM: [&str; 4] = ["java.", "javax.", "jdk.", "sun."];
 const MAX_NAMED: usize = 8;
 
 /// Explores scenarios, tells what it finds, and writes the report.
-pub fn run(mut check: Check, wanted: &Request) -> Result<Exit> {
+pub fn run(mut check: Check, wanted: &ClassSelection) -> Result<Exit> {
     let mut console = Console::new(check.color, check.volume);
     let command = scenario_command(&check.program.command)?;
     let mut quick = SequentialJvm::new(&check.program)?;
-    let subject = Subject::find(wanted, &mut quick)?;
+    let class = ClassUnderTest::find(wanted, &mut quick)?;
     let mut careful = SequentialJvm::new(&check.program)?;
     careful.be_careful();
-    introduce(&subject, &mut console)?;
-    prepare_scope(&mut check, &subject);
+    introduce(&class, &mut console)?;
+    prepare_scope(&mut check, &class);
     let oracles = Oracles { quick, careful };
-    let hunted = explore(&check, &subject, command, oracles, &mut console)?;
+    let hunted = explore(&check, &class, command, oracles, &mut console)?;
     if hunted.unknown >= hunted.scenarios.max(1) && hunted.total.failures.is_empty() {
-        return Err(Failure::run(format!("no scenario of {} could be judged", subject.class))
+        return Err(Failure::run(format!("no scenario of {} could be judged", class.name))
             .details(hunted.reasons.iter().take(MAX_NAMED).map(|why| plain(why)))
             .way_out("choose operations whose results depend on nothing but the calls: --with-ops push,pop"));
     }
     if hunted.total.events == 0 {
         return Err(Failure::run(format!(
             "no call of {} left an event, so nothing was checked",
-            subject.class
+            class.name
         ))
         .way_out("`untorn doctor` says what of a program can be seen; --instrument adds classes"));
     }
     let report = report(&check, &hunted)?;
-    summary(&check, &subject, &hunted, &report, &mut console)?;
+    summary(&check, &class, &hunted, &report, &mut console)?;
     Ok(exit(&hunted.total, &report, &check))
 }
 
-fn introduce(subject: &Subject, console: &mut Console) -> Result<()> {
-    let names: Vec<String> = subject.operations.iter().map(ToString::to_string).collect();
-    console.say(&format!("calling {} of {}\n", plain(&names.join(", ")), plain(&subject.class)))?;
-    for why in subject.left_out.iter().take(MAX_NAMED) {
+fn introduce(class: &ClassUnderTest, console: &mut Console) -> Result<()> {
+    let names: Vec<String> = class.operations.iter().map(ToString::to_string).collect();
+    console.say(&format!("calling {} of {}\n", plain(&names.join(", ")), plain(&class.name)))?;
+    for why in class.left_out.iter().take(MAX_NAMED) {
         console.say(&format!("  NOTE: {}\n", plain(why)))?;
     }
-    if subject.returns_nothing() {
+    if class.returns_nothing() {
         console.say(
             "  NOTE: none of these operations returns anything: only exceptions could show a fault; add one that reads\n",
         )?;
@@ -83,20 +83,20 @@ fn introduce(subject: &Subject, console: &mut Console) -> Result<()> {
 }
 
 /// Each operation is meant to be atomic; that directs the runs. A class of the JDK must be recorded.
-fn prepare_scope(check: &mut Check, subject: &Subject) {
-    let class = &subject.class;
+fn prepare_scope(check: &mut Check, class: &ClassUnderTest) {
+    let name = &class.name;
     let mut names: Vec<String> =
-        subject.operations.iter().map(|own| format!("{class}.{}", own.name)).collect();
+        class.operations.iter().map(|own| format!("{name}.{}", own.name)).collect();
     names.dedup();
     check.scope.atomic.extend(names);
-    if PLATFORM.iter().any(|package| class.starts_with(package)) {
-        check.scope.instrument.push(format!("{class}*"));
+    if PLATFORM.iter().any(|package| name.starts_with(package)) {
+        check.scope.instrument.push(format!("{name}*"));
     }
 }
 
 fn explore(
     check: &Check,
-    subject: &Subject,
+    class: &ClassUnderTest,
     command: Vec<String>,
     oracles: Oracles,
     console: &mut Console,
@@ -121,9 +121,9 @@ fn explore(
     let mut runner = kind.prepare(&program.with_scenario(&check.scope, ""), options)?;
     termination::note_signals();
     let generator = Generator::new(
-        &subject.class,
-        subject.constructors.clone(),
-        subject.operations.clone(),
+        &class.name,
+        class.constructors.clone(),
+        class.operations.clone(),
         check.options.seed,
     );
     let mut line = StatusLine::new(check.volume == Volume::Quiet);
@@ -215,14 +215,14 @@ fn report(check: &Check, hunted: &Hunted) -> Result<Report> {
 
 fn summary(
     check: &Check,
-    subject: &Subject,
+    class: &ClassUnderTest,
     hunted: &Hunted,
     report: &Report,
     console: &mut Console,
 ) -> Result<()> {
     let total = &hunted.total;
     let verdict = match total.failures.len() + total.deadlocks.len() {
-        0 => format!("{}no fault of {} found", story::lead_in(report), plain(&subject.class)),
+        0 => format!("{}no fault of {} found", story::lead_in(report), plain(&class.name)),
         some => format!("{} found", count(some as u64, "failure")),
     };
     let ended = match (total.interrupted, hunted.is_exhausted) {
@@ -234,7 +234,7 @@ fn summary(
         "{verdict} in {:.1} s{ended}: {} of {}, {} ({} directed)\n",
         total.time.as_secs_f64(),
         count(hunted.scenarios, "scenario"),
-        count(subject.operations.len() as u64, "operation"),
+        count(class.operations.len() as u64, "operation"),
         count(total.runs.into(), "run"),
         number(total.directed.into()),
     ))?;

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use untorn_explore::{ExploreError, Outcome, Progress};
-use untorn_findings::check::{FindingBuilder, Request};
+use untorn_findings::check::{CheckOptions, FindingBuilder};
 use untorn_findings::sources::Library;
 use untorn_frontend::termination;
 use untorn_jvm::config::ScopeConfig;
@@ -139,8 +139,8 @@ pub fn write_report(path: &Path, report: &Report) -> Result<()> {
     Ok(())
 }
 
-fn request(check: &Check) -> Request {
-    Request {
+fn request(check: &Check) -> CheckOptions {
+    CheckOptions {
         tool: concat!("untorn ", env!("CARGO_PKG_VERSION")).to_owned(),
         command: check.program.command.clone(),
         setting: setting(check),

@@ -12,7 +12,7 @@ use untorn_report::model::{Finding, Report};
 use untorn_report::phrasing::{count, number};
 use untorn_report::terminal;
 use untorn_report::text::plain;
-use untorn_schedule::RunControl;
+use untorn_schedule::Steering;
 
 use super::config::Check;
 use crate::console::{Console, StatusLine, Volume};
@@ -56,11 +56,11 @@ impl Storyteller<'_> {
                 if self.check.volume != Volume::Verbose {
                     return Ok(());
                 }
-                let spec = match &run.spec.control {
-                    RunControl::Policy(policy) | RunControl::Marks { policy, .. } => {
+                let spec = match &run.spec.steering {
+                    Steering::Policy(policy) | Steering::Marks { policy, .. } => {
                         format!("{policy}, seed {}", run.spec.seed)
                     }
-                    RunControl::Plan { plan, .. } => {
+                    Steering::Plan { plan, .. } => {
                         let followed = run.ran.followed.clone().unwrap_or_default();
                         let why =
                             followed.released.map(|why| format!(": {why}")).unwrap_or_default();

@@ -24,17 +24,17 @@ use args::StrategyName;
 use config::Compare;
 
 /// What makes two findings of two methods the same.
-type Subject = (bool, String, String);
+type FindingKey = (bool, String, String);
 
-fn subject(key: &Key) -> Subject {
-    let (origin, block, field) = key.subject();
+fn finding_key(key: &Key) -> FindingKey {
+    let (origin, block, field) = key.block_and_variable();
     (origin == Origin::Declared, block.to_owned(), field.to_owned())
 }
 
 /// The result of one method.
 struct Row {
     name: StrategyName,
-    found: BTreeSet<Subject>,
+    found: BTreeSet<FindingKey>,
     /// How many of them no method above found.
     new: usize,
     outcome: Outcome,
@@ -53,9 +53,9 @@ pub fn run(compare: &Compare) -> Result<Exit> {
             break;
         }
         let (outcome, first) = one(compare, name, stop)?;
-        let found: BTreeSet<Subject> =
-            outcome.violations.iter().map(|violation| subject(&violation.key)).collect();
-        let known: BTreeSet<&Subject> = rows.iter().flat_map(|row| &row.found).collect();
+        let found: BTreeSet<FindingKey> =
+            outcome.violations.iter().map(|violation| finding_key(&violation.key)).collect();
+        let known: BTreeSet<&FindingKey> = rows.iter().flat_map(|row| &row.found).collect();
         let new = found.iter().filter(|one| !known.contains(one)).count();
         rows.push(Row { name, found, new, outcome, first });
     }
@@ -152,12 +152,12 @@ fn shared(row: &Row, rows: &[Row]) -> Option<usize> {
 
 /// Found by others than the loop, and how many of these it has.
 fn others(rows: &[Row]) -> (usize, usize) {
-    let others: BTreeSet<&Subject> = rows
+    let others: BTreeSet<&FindingKey> = rows
         .iter()
         .filter(|row| row.name != StrategyName::Atomchase)
         .flat_map(|row| &row.found)
         .collect();
-    let has = |one: &&&Subject| ours(rows).is_some_and(|ours| ours.found.contains(**one));
+    let has = |one: &&&FindingKey| ours(rows).is_some_and(|ours| ours.found.contains(**one));
     (others.len(), others.iter().filter(has).count())
 }
 

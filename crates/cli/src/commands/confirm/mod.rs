@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anstyle::{AnsiColor, Style};
 use serde_json::json;
-use untorn_confirm::{Block, Confirmation, Options, Reason, Stage, Verdict, Window, phrasing};
+use untorn_confirm::{Block, Confirmation, Options, Reason, Stage, ValueVerdict, Window, phrasing};
 use untorn_report::operation::Operation;
 use untorn_report::phrasing::{count, number};
 use untorn_report::terminal::paint;
@@ -82,21 +82,21 @@ impl Answer<'_> {
 
     /// Nothing to check, and a cut trace, must not look like a pass.
     fn is_unchecked(&self) -> bool {
-        self.found.facts.blocks == 0 && matches!(self.found.verdict, Verdict::Atomic(_))
+        self.found.facts.blocks == 0 && matches!(self.found.verdict, ValueVerdict::Atomic(_))
     }
 
     fn judge(&self) -> Exit {
         match self.found.verdict {
-            Verdict::NotAtomic(_) => Exit::Violations,
-            Verdict::Atomic(_) if self.is_unchecked() => Exit::BadInput,
-            Verdict::Atomic(_) => Exit::Clean,
-            Verdict::Undecided(_) => Exit::CouldNotRun,
+            ValueVerdict::NotAtomic(_) => Exit::Violations,
+            ValueVerdict::Atomic(_) if self.is_unchecked() => Exit::BadInput,
+            ValueVerdict::Atomic(_) => Exit::Clean,
+            ValueVerdict::Undecided(_) => Exit::CouldNotRun,
         }
     }
 
     fn show(&self) -> Result<()> {
         let mut console = Console::new(self.config.color, self.config.volume);
-        if let Verdict::NotAtomic(reason) = &self.found.verdict {
+        if let ValueVerdict::NotAtomic(reason) = &self.found.verdict {
             self.show_reason(reason, &mut console)?;
         }
         let look = console.look;
@@ -104,11 +104,11 @@ impl Answer<'_> {
         let text = paint(&format!("{name}: {}", self.headline()), BOLD, &look);
         console.say(&format!("{text}\n  {}\n", self.facts()))?;
         match &self.found.verdict {
-            Verdict::Undecided(why) => {
+            ValueVerdict::Undecided(why) => {
                 let text = plain(&phrasing::undecided(why, self.tables()));
                 paragraph(&text, &mut console)?;
             }
-            Verdict::Atomic(order) if look.verbose => {
+            ValueVerdict::Atomic(order) if look.verbose => {
                 self.show_order(&order.blocks, &mut console)?;
             }
             _ => {}
@@ -122,11 +122,13 @@ impl Answer<'_> {
 
     fn headline(&self) -> &'static str {
         match self.found.verdict {
-            Verdict::NotAtomic(Reason::Printed { .. }) => "not atomic, say the printed conditions",
-            Verdict::NotAtomic(_) => "not atomic by values",
-            Verdict::Atomic(_) if self.is_unchecked() => "NOT CHECKED",
-            Verdict::Atomic(_) => "atomic by values",
-            Verdict::Undecided(_) => "UNDECIDED",
+            ValueVerdict::NotAtomic(Reason::Printed { .. }) => {
+                "not atomic, say the printed conditions"
+            }
+            ValueVerdict::NotAtomic(_) => "not atomic by values",
+            ValueVerdict::Atomic(_) if self.is_unchecked() => "NOT CHECKED",
+            ValueVerdict::Atomic(_) => "atomic by values",
+            ValueVerdict::Undecided(_) => "UNDECIDED",
         }
     }
 
@@ -249,8 +251,10 @@ impl Answer<'_> {
         };
         let blocks = |all: &[Block]| all.iter().map(block).collect::<Vec<_>>();
         let (verdict, evidence) = match &self.found.verdict {
-            Verdict::Atomic(order) => ("atomic", json!({ "serial_order": blocks(&order.blocks) })),
-            Verdict::NotAtomic(reason) => (
+            ValueVerdict::Atomic(order) => {
+                ("atomic", json!({ "serial_order": blocks(&order.blocks) }))
+            }
+            ValueVerdict::NotAtomic(reason) => (
                 "not-atomic",
                 json!({
                     "kind": reason.kind(),
@@ -262,7 +266,7 @@ impl Answer<'_> {
                     "operations": self.operations(reason),
                 }),
             ),
-            Verdict::Undecided(why) => (
+            ValueVerdict::Undecided(why) => (
                 "undecided",
                 json!({ "kind": why.kind(), "sentence": phrasing::undecided(why, tables) }),
             ),

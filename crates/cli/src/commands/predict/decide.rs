@@ -7,7 +7,7 @@ use std::time::Duration;
 use untorn_predict::avfilter::AvFilter;
 use untorn_predict::candidates::PairCandidate;
 use untorn_predict::closure::{self, Closure};
-use untorn_predict::lock_valid::{LockValid, Verdict};
+use untorn_predict::lock_valid::{LockValid, LockValidAnswer};
 use untorn_predict::planner::{Planner, PlannerBudget};
 use untorn_predict::precise::{Decision, Precise};
 use untorn_predict::sat::Budget;
@@ -22,7 +22,7 @@ use untorn_trace::{EventIdx, Tables, VarId};
 use super::args::EngineName;
 
 use super::config::{Certainty, Method, Predict};
-use super::subject::Subject;
+use super::question::Question;
 use crate::console::{StatusLine, Volume};
 use crate::exit::{Failure, Result};
 
@@ -112,15 +112,15 @@ impl<'a, 'h> Decider<'a, 'h> {
     fn goal(&mut self, goal: &Goal) -> std::result::Result<Draft, Option<Why>> {
         let verdict = match &mut self.engine {
             EngineOf::Locks(engines) => match engines.0.verdict(goal) {
-                closure::Verdict::Feasible(outline) => return Ok(Draft::Outline(outline)),
-                closure::Verdict::Infeasible => Verdict::Infeasible,
-                closure::Verdict::Unknown => engines.1.verdict(goal),
+                closure::ClosureAnswer::Feasible(outline) => return Ok(Draft::Outline(outline)),
+                closure::ClosureAnswer::Infeasible => LockValidAnswer::Infeasible,
+                closure::ClosureAnswer::Unknown => engines.1.verdict(goal),
             },
             EngineOf::AvFilter(engine) => engine.verdict(goal),
             EngineOf::Simulation(engines) => match engines.1.reordering(goal) {
-                Some(suffix) => Verdict::Feasible(suffix),
-                None if engines.0.is_infeasible(goal) => Verdict::Infeasible,
-                None => Verdict::Undecided(Why::Incomplete),
+                Some(suffix) => LockValidAnswer::Feasible(suffix),
+                None if engines.0.is_infeasible(goal) => LockValidAnswer::Infeasible,
+                None => LockValidAnswer::Undecided(Why::Incomplete),
             },
             EngineOf::Planner(engine) => {
                 return match engine.decide(goal) {
@@ -140,16 +140,16 @@ impl<'a, 'h> Decider<'a, 'h> {
             }
         };
         match verdict {
-            Verdict::Feasible(suffix) => Ok(Draft::Suffix(suffix)),
-            Verdict::Infeasible => Err(None),
-            Verdict::Undecided(why) => Err(Some(why)),
+            LockValidAnswer::Feasible(suffix) => Ok(Draft::Suffix(suffix)),
+            LockValidAnswer::Infeasible => Err(None),
+            LockValidAnswer::Undecided(why) => Err(Some(why)),
         }
     }
 
     /// Tries the instances of a candidate until one can happen.
-    fn subject(&mut self, subject: &Subject) -> Decided {
+    fn question(&mut self, question: &Question) -> Decided {
         let mut open = false;
-        for goal in subject.goals() {
+        for goal in question.goals() {
             match self.goal(goal) {
                 Ok(draft) => {
                     let (goal, pending, sure) = (goal.clone(), None, self.sure);
@@ -158,7 +158,7 @@ impl<'a, 'h> Decider<'a, 'h> {
                 Err(why) => open |= why.is_some(),
             }
         }
-        if let Subject::Pair(pair) = subject
+        if let Question::Pair(pair) = question
             && self.is_about_values()
             && let Some(found) = pair.goals.iter().find_map(|goal| self.early(goal))
         {
@@ -185,13 +185,13 @@ impl<'a, 'h> Decider<'a, 'h> {
 
 /// Asks one after the other until one answers yes. The last is the most permissive, so its no, and its
 /// doubt, is that of all.
-fn ask(deciders: &mut [Decider<'_, '_>], method: Method, subject: &Subject) -> Decided {
+fn ask(deciders: &mut [Decider<'_, '_>], method: Method, question: &Question) -> Decided {
     let mut last = Decided::Undecided;
     for decider in deciders {
-        if method == Method::Surest && !subject.ways().contains(&decider.sure) {
+        if method == Method::Surest && !question.ways().contains(&decider.sure) {
             continue;
         }
-        last = decider.subject(subject);
+        last = decider.question(question);
         if matches!(last, Decided::Feasible { .. }) {
             break;
         }
@@ -203,7 +203,7 @@ fn ask(deciders: &mut [Decider<'_, '_>], method: Method, subject: &Subject) -> D
 const SHARE: usize = 16;
 
 /// Decides all candidates; the answers are in their order.
-pub fn all(setting: &Setting<'_, '_>, subjects: &[Subject]) -> Vec<Decided> {
+pub fn all(setting: &Setting<'_, '_>, questions: &[Question]) -> Vec<Decided> {
     let next = AtomicUsize::new(0);
     let answers: Mutex<Vec<(usize, Vec<Decided>)>> = Mutex::new(Vec::new());
     let work = || {
@@ -214,7 +214,7 @@ pub fn all(setting: &Setting<'_, '_>, subjects: &[Subject]) -> Vec<Decided> {
         let mut deciders: Vec<_> = sures.iter().map(|&sure| Decider::new(setting, sure)).collect();
         loop {
             let from = next.fetch_add(SHARE, Ordering::Relaxed);
-            let Some(share) = subjects.get(from..) else { return };
+            let Some(share) = questions.get(from..) else { return };
             if share.is_empty() {
                 return;
             }
@@ -224,15 +224,15 @@ pub fn all(setting: &Setting<'_, '_>, subjects: &[Subject]) -> Vec<Decided> {
             answers.lock().unwrap_or_else(|poison| poison.into_inner()).push((from, decided));
         }
     };
-    let jobs = setting.config.jobs.min(subjects.len().div_ceil(SHARE)).max(1);
+    let jobs = setting.config.jobs.min(questions.len().div_ceil(SHARE)).max(1);
     std::thread::scope(|scope| {
         let helpers: Vec<_> = (1..jobs).map(|_| scope.spawn(work)).collect();
         let own = scope.spawn(work);
         let mut status = StatusLine::new(setting.config.volume == Volume::Quiet);
         while !own.is_finished() || helpers.iter().any(|helper| !helper.is_finished()) {
             if status.is_due() {
-                let done = next.load(Ordering::Relaxed).min(subjects.len());
-                let (done, all) = (number(done as u64), number(subjects.len() as u64));
+                let done = next.load(Ordering::Relaxed).min(questions.len());
+                let (done, all) = (number(done as u64), number(questions.len() as u64));
                 status.show(&format!("deciding: {done} of {all} candidates"));
             }
             std::thread::sleep(Duration::from_millis(2));
@@ -246,7 +246,7 @@ pub fn all(setting: &Setting<'_, '_>, subjects: &[Subject]) -> Vec<Decided> {
 
 /// A candidate that can happen, how, and how sure that is.
 pub struct Chosen<'a> {
-    pub subject: &'a Subject,
+    pub question: &'a Question,
     pub goal: &'a Goal,
     pub pending: Option<At>,
     pub draft: &'a Draft,

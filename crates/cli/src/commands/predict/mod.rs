@@ -5,9 +5,9 @@ pub mod config;
 mod decide;
 mod load;
 mod plans;
+mod question;
 mod report;
 mod show;
-mod subject;
 
 use std::time::Instant;
 
@@ -24,8 +24,8 @@ use crate::files::write_text;
 use config::{Patterns, Predict};
 use decide::{Chosen, Decided, Setting};
 use load::Loaded;
+use question::Question;
 use report::{Prediction, Predictions, Tally};
-use subject::Subject;
 
 pub fn run(config: &Predict) -> Result<Exit> {
     let start = Instant::now();
@@ -33,11 +33,11 @@ pub fn run(config: &Predict) -> Result<Exit> {
     let Loaded { reading, history, blocks } = load::load(config)?;
     let tables = reading.tables();
     let facts = Facts::new(&history);
-    let (found, subjects, all) = subjects(&facts, config, tables);
+    let (found, questions, all) = questions(&facts, config, tables);
     let knowledge = knowledge(&history, tables);
     let setting = Setting { config, facts: &facts, knowledge: &knowledge };
-    let decided = decide::all(&setting, &subjects);
-    let predictions = predictions(&setting, &found, subjects, &decided, tables)?;
+    let decided = decide::all(&setting, &questions);
+    let predictions = predictions(&setting, &found, questions, &decided, tables)?;
     show::show(&predictions, &reading, &history, config, start.elapsed(), &mut console)?;
     if let Some(folder) = &config.plans {
         plans::write(folder, &predictions, &history, tables, &mut console)?;
@@ -64,16 +64,16 @@ pub fn run(config: &Predict) -> Result<Exit> {
 }
 
 /// What to ask about, and whether that is all there is.
-fn subjects(
+fn questions(
     facts: &Facts<'_>,
     config: &Predict,
     tables: &Tables,
-) -> (Candidates, Vec<Subject>, bool) {
+) -> (Candidates, Vec<Question>, bool) {
     let patterns = match &config.patterns {
         Patterns::Torn(patterns) => patterns,
         Patterns::Events(patterns) => {
-            let (subjects, all) = subject::of_patterns(patterns, facts.history, tables);
-            return (Candidates::default(), subjects, all);
+            let (questions, all) = question::of_patterns(patterns, facts.history, tables);
+            return (Candidates::default(), questions, all);
         }
     };
     let objects = if patterns.is_empty() { Objects::of_trace(tables) } else { Objects::default() };
@@ -90,8 +90,8 @@ fn subjects(
     let pairs = std::mem::take(&mut found.pairs).into_iter();
     // Of a branch that nobody took there is nothing to show yet.
     let pairs = pairs.filter(|pair| pair.is_seen && counts(pair.block, pair.origin));
-    let subjects = ones.map(Subject::One).chain(pairs.map(Subject::Pair)).collect();
-    (found, subjects, true)
+    let questions = ones.map(Question::One).chain(pairs.map(Question::Pair)).collect();
+    (found, questions, true)
 }
 
 /// Which variables steer a thread that reads another value: references lead to other objects, and
@@ -110,27 +110,27 @@ fn knowledge(history: &History, tables: &Tables) -> Knowledge {
 fn predictions(
     setting: &Setting<'_, '_>,
     found: &Candidates,
-    subjects: Vec<Subject>,
+    questions: Vec<Question>,
     decided: &[Decided],
     tables: &Tables,
 ) -> Result<Predictions> {
-    let tally = Tally::of(found, &subjects, decided);
-    let mut chosen: Vec<Chosen<'_>> = subjects
+    let tally = Tally::of(found, &questions, decided);
+    let mut chosen: Vec<Chosen<'_>> = questions
         .iter()
         .zip(decided)
-        .filter_map(|(subject, decided)| match decided {
+        .filter_map(|(question, decided)| match decided {
             Decided::Feasible { goal, pending, draft, sure } => {
-                Some(Chosen { subject, goal, pending: *pending, draft, sure: *sure })
+                Some(Chosen { question, goal, pending: *pending, draft, sure: *sure })
             }
             _ => None,
         })
         .collect();
     // What may be a false alarm comes last; otherwise the order of the candidates stays.
-    chosen.sort_by_key(|chosen| !chosen.subject.is_sure(chosen.sure));
+    chosen.sort_by_key(|chosen| !chosen.question.is_sure(chosen.sure));
     chosen.truncate(setting.config.limit);
     let outlines = decide::checked_outlines(setting, &chosen, tables)?;
     let list = chosen.into_iter().zip(outlines).map(|(chosen, outline)| Prediction {
-        subject: chosen.subject.clone(),
+        question: chosen.question.clone(),
         goal: chosen.goal.clone(),
         pending: chosen.pending,
         sure: chosen.sure,

@@ -82,7 +82,7 @@ fn text(prediction: &Prediction, history: &History, tables: &Tables) -> Option<S
     let steps: Option<Vec<PlanStep>> =
         prediction.events().into_iter().map(|at| step(at, history, tables)).collect();
     let block = prediction.name(history, tables).replace(['\n', '\r'], " ");
-    let letters = prediction.subject.letters().map(|letters| format!(", {letters}"));
+    let letters = prediction.question.letters().map(|letters| format!(", {letters}"));
     let head = format!("// {block}{}\n", letters.unwrap_or_default());
     Some(head + &untorn_schedule::Plan::new(steps?).to_string())
 }

@@ -9,7 +9,7 @@ use untorn_trace::{Op, Tables, ValueKind};
 
 use super::config::Certainty;
 use super::decide::Decided;
-use super::subject::Subject;
+use super::question::Question;
 
 /// The results for the candidates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -27,12 +27,12 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, subject: &Subject, decided: &Decided) {
+    fn add(&mut self, question: &Question, decided: &Decided) {
         self.candidates += 1;
         match decided {
             Decided::Feasible { sure, .. } => {
                 self.feasible += 1;
-                self.unsure += u64::from(!subject.is_sure(*sure));
+                self.unsure += u64::from(!question.is_sure(*sure));
             }
             Decided::Infeasible => self.infeasible += 1,
             Decided::Undecided => self.undecided += 1,
@@ -63,16 +63,16 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub fn of(found: &Candidates, subjects: &[Subject], decided: &[Decided]) -> Self {
+    pub fn of(found: &Candidates, questions: &[Question], decided: &[Decided]) -> Self {
         let Candidates { guarded, ordered, left_out, .. } = *found;
         let one = Counts { guarded, ordered, left_out, ..Counts::default() };
         let SkippedCandidates { guarded, ordered, left_out, .. } = found.skipped_pairs;
         let pairs = Counts { guarded, ordered, left_out, ..Counts::default() };
         let mut tally = Self { one, pairs };
-        for (subject, decided) in subjects.iter().zip(decided) {
-            match subject {
-                Subject::Pair(_) => tally.pairs.add(subject, decided),
-                Subject::One(_) | Subject::Events(_) => tally.one.add(subject, decided),
+        for (question, decided) in questions.iter().zip(decided) {
+            match question {
+                Question::Pair(_) => tally.pairs.add(question, decided),
+                Question::One(_) | Question::Events(_) => tally.one.add(question, decided),
             }
         }
         tally
@@ -84,7 +84,7 @@ impl Tally {
 }
 
 pub struct Prediction {
-    pub subject: Subject,
+    pub question: Question,
     /// What the reordering leads to.
     pub goal: Goal,
     /// What follows by itself.
@@ -101,7 +101,7 @@ pub struct Predictions {
 impl Prediction {
     /// What to call the block that is torn.
     pub fn name(&self, history: &History, tables: &Tables) -> String {
-        let Some((block, _)) = self.subject.block() else { return "the pattern".to_owned() };
+        let Some((block, _)) = self.question.block() else { return "the pattern".to_owned() };
         let block = history.block(block);
         tables.block_name(block.label, history.event(block.begin).site)
     }
@@ -126,24 +126,24 @@ impl Prediction {
                 "at": place(event.site, tables),
             })
         };
-        let origin = self.subject.block().map(|(_, origin)| match origin {
+        let origin = self.question.block().map(|(_, origin)| match origin {
             Origin::Declared => "declared",
             Origin::Inferred => "inferred",
         });
-        let vars = self.subject.vars(history, &self.goal);
+        let vars = self.question.vars(history, &self.goal);
         let vars: Vec<String> = vars.into_iter().map(|var| tables.var_name(var)).collect();
         let Lifted { kept, then } = history.lift(&self.outline);
         let then: Vec<[u32; 2]> = then.into_iter().map(|part| [part.start, part.end - 1]).collect();
         json!({
-            "block": self.subject.block().map(|_| self.name(history, tables)),
+            "block": self.question.block().map(|_| self.name(history, tables)),
             "origin": origin,
-            "label": self.subject.label(self.sure),
+            "label": self.question.label(self.sure),
             "known_by": self.sure.name(),
-            "pattern": self.subject.letters(),
-            "seen": self.subject.is_seen(),
+            "pattern": self.question.letters(),
+            "seen": self.question.is_seen(),
             "variable": vars.first(),
             "variables": vars,
-            "instances": self.subject.instances(),
+            "instances": self.question.instances(),
             "events": self.events().into_iter().map(event).collect::<Vec<_>>(),
             "plan": { "keep": kept, "then": then },
         })

@@ -11,8 +11,8 @@ use untorn_report::text::{ellipsis, pad, plain, tail_ellipsis, width};
 use untorn_trace::{EventIdx, Tables};
 
 use super::config::{Certainty, Method, Patterns, Predict};
+use super::question::Question;
 use super::report::{Counts, Prediction, Predictions, Tally};
-use super::subject::Subject;
 use crate::console::Console;
 use crate::exit::Result;
 use crate::reading::Reading;
@@ -142,12 +142,12 @@ fn one(
 ) -> String {
     let block = plain(&prediction.name(history, tables));
     let title = format!("prediction {place}: {}", ellipsis(&block, NAME_COLUMNS));
-    let mut badges = vec![prediction.subject.label(prediction.sure).to_owned()];
-    badges.extend(prediction.subject.letters());
-    if matches!(prediction.subject, Subject::Pair(_)) {
+    let mut badges = vec![prediction.question.label(prediction.sure).to_owned()];
+    badges.extend(prediction.question.letters());
+    if matches!(prediction.question, Question::Pair(_)) {
         badges.push("two variables".to_owned());
     }
-    badges.extend(prediction.subject.block().map(|(_, origin)| match origin {
+    badges.extend(prediction.question.block().map(|(_, origin)| match origin {
         Origin::Declared => "declared block".to_owned(),
         Origin::Inferred => "inferred block".to_owned(),
     }));
@@ -160,7 +160,7 @@ fn one(
         paint(&badges, FAINT, look)
     );
     text.push_str(&rows(prediction, history, tables, look));
-    let instances = count(prediction.subject.instances(), "instance");
+    let instances = count(prediction.question.instances(), "instance");
     let mut last = format!("{instances} in this run");
     if look.verbose {
         let lifted = history.lift(&prediction.outline);
@@ -178,7 +178,7 @@ fn one(
 /// The events, in the predicted order. If a thread would have to turn, what it would do then is the last.
 fn rows(prediction: &Prediction, history: &History, tables: &Tables, look: &Look) -> String {
     let mut events = prediction.events();
-    let is_seen = prediction.subject.is_seen();
+    let is_seen = prediction.question.is_seen();
     if !is_seen {
         // The goal is: the other one's check, the check, the other one's act. Torn is the second one.
         events.remove(0);
@@ -201,7 +201,7 @@ fn rows(prediction: &Prediction, history: &History, tables: &Tables, look: &Look
     let widest = |texts: &[String]| texts.iter().map(|text| width(text)).max().unwrap_or(0);
     let (thread_columns, place_columns) = (widest(&threads), widest(&places));
     let verbs = operations.iter().map(|op| width(op.action.verb()) + 1).max().unwrap_or(0).max(6);
-    let torn = prediction.subject.block().is_some();
+    let torn = prediction.question.block().is_some();
     let end = operations.iter().rposition(|op| op.thread == operations[0].thread).unwrap_or(0);
     let mut text = String::new();
     for (i, operation) in operations.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use untorn_jvm::JvmProgram;
 use untorn_jvm::config::ScopeConfig;
-use untorn_schedule::{Marks, Plan, PolicyKind, RunControl, RunSpec};
+use untorn_schedule::{Marks, Plan, PolicyKind, RunSpec, Steering};
 
 use super::args::{PolicyName, RecordArgs};
 use crate::config::scope;
@@ -40,15 +40,20 @@ impl Record {
         };
         let marks = marks(args.policy, args.marks.as_deref())?;
         let plan = args.plan.as_deref().map(read_plan).transpose()?;
-        let control = match (plan, marks) {
+        let steering = match (plan, marks) {
             // While a plan is followed, the policy is not asked.
-            (Some(plan), _) => RunControl::Plan { plan, policy },
-            (None, Some(marks)) => RunControl::Marks { policy, marks },
-            (None, None) => RunControl::Policy(policy),
+            (Some(plan), _) => Steering::Plan { plan, policy },
+            (None, Some(marks)) => Steering::Marks { policy, marks },
+            (None, None) => Steering::Policy(policy),
         };
         Ok(Self {
             out: args.output,
-            spec: RunSpec { control, seed: args.seed, quantum: args.quantum, ..RunSpec::default() },
+            spec: RunSpec {
+                steering,
+                seed: args.seed,
+                quantum: args.quantum,
+                ..RunSpec::default()
+            },
             scope: scope(args.scope),
             watchdog: Duration::from_millis(args.patience),
             pin: !args.no_pin,

@@ -6,7 +6,7 @@ pub mod config;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use untorn_explore::{Only, Outcome, Subject};
+use untorn_explore::{Focus, FocusActivity, Outcome};
 use untorn_findings::check::why_unreached;
 use untorn_findings::coverage::Demand;
 use untorn_jvm::JvmProgram;
@@ -55,9 +55,9 @@ pub fn run(verify: &Verify) -> Result<Exit> {
         return Err(Failure::input("the new report would replace the old one")
             .way_out("choose another folder with --out"));
     }
-    let wanted = Only { method: evidence.method().to_owned(), field: evidence.variable.clone() };
+    let wanted = Focus { method: evidence.method().to_owned(), field: evidence.variable.clone() };
     let mut console = Console::new(verify.color, verify.volume);
-    let mut explore = |only: &Only| {
+    let mut explore = |only: &Focus| {
         let mut check = check_of(verify, &report, only);
         check::explore(&mut check, &mut console).map(|(outcome, _)| outcome)
     };
@@ -79,18 +79,18 @@ enum Verified {
 
 /// Looks for the finding where it was; if the code has changed too much for that, where it is now.
 fn verified(
-    wanted: &Only,
-    explore: &mut dyn FnMut(&Only) -> Result<Outcome>,
+    wanted: &Focus,
+    explore: &mut dyn FnMut(&Focus) -> Result<Outcome>,
     users_before: &dyn Fn() -> BTreeSet<String>,
 ) -> Result<Verified> {
     let outcome = explore(wanted)?;
-    let Subject { activations, most_steps, users, .. } = &outcome.subject;
+    let FocusActivity { activations, most_steps, users, .. } = &outcome.focus;
     if !outcome.violations.is_empty() || (*activations > 0 && *most_steps > 0) {
         return Ok(Verified::Method { outcome });
     }
     if *activations > 0 {
         // A counter became an AtomicInteger, a map a ConcurrentHashMap: another variable, perhaps torn as before.
-        let any = Only { field: String::new(), ..wanted.clone() };
+        let any = Focus { field: String::new(), ..wanted.clone() };
         let again = explore(&any)?;
         return Ok(Verified::OtherVariables { outcome: again });
     }
@@ -98,7 +98,7 @@ fn verified(
     if into.is_empty() {
         return Ok(Verified::Nothing { runs: outcome.runs });
     }
-    let anywhere = Only { method: String::new(), ..wanted.clone() };
+    let anywhere = Focus { method: String::new(), ..wanted.clone() };
     Ok(Verified::Followed { outcome: explore(&anywhere)?, into })
 }
 
@@ -133,7 +133,7 @@ fn same_folder(out: &Path, report: &Path) -> bool {
 }
 
 /// The same check as that of the report, for one violation only.
-fn check_of(verify: &Verify, report: &Report, only: &Only) -> Check {
+fn check_of(verify: &Verify, report: &Report, only: &Focus) -> Check {
     let facts = report.check.clone().unwrap_or_default();
     let Setting {
         instrument,
@@ -219,11 +219,11 @@ fn verdict(verified: &Verified, evidence: &Evidence, console: &mut Console) -> R
         return Ok(Exit::Violations);
     }
     let ended = if outcome.interrupted { "; interrupted before the end" } else { "" };
-    let subject = &outcome.subject;
+    let activity = &outcome.focus;
     let ran =
-        format!("ran {} in {}", times(subject.activations), count(subject.runs.into(), "run"));
+        format!("ran {} in {}", times(activity.activations), count(activity.runs.into(), "run"));
     console.put(&match verified {
-        Verified::Method { .. } if subject.most_steps == 1 => format!(
+        Verified::Method { .. } if activity.most_steps == 1 => format!(
             "{block} was not torn any more: it {ran} and makes one step on {variable} now, so it cannot be torn \
              there{ended}\n"
         ),

@@ -247,17 +247,17 @@ fn sleeping(sleeps: &[u64], keeps_time: bool) -> Run {
     run
 }
 
-fn outrun(run: &Run) -> Vec<(u32, u32)> {
-    run.outcome.outrun.iter().map(|wait| (wait.waiter, wait.held)).collect()
+fn premature_timeouts(run: &Run) -> Vec<(u32, u32)> {
+    run.outcome.premature_timeouts.iter().map(|wait| (wait.waiter, wait.held)).collect()
 }
 
 #[test]
 fn a_sleep_during_which_another_thread_is_held_is_noted() {
     let run = sleeping(&[50], false);
     assert!(run.outcome.is_faithful(), "{run:?}");
-    assert_eq!(outrun(&run), [(1, 2)]);
+    assert_eq!(premature_timeouts(&run), [(1, 2)]);
     // It is as long a delay if it comes in small pieces; those within a time slice are no delay.
-    assert_eq!(outrun(&sleeping(&[3; 5], false)), [(1, 2), (1, 2)]);
+    assert_eq!(premature_timeouts(&sleeping(&[3; 5], false)), [(1, 2), (1, 2)]);
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn a_plan_that_keeps_time_is_given_up_instead() {
         let why = run.outcome.release.as_ref().map(|release| release.why);
         let expected = PlanFailure::Outruns { thread: ThreadId(1), held: ThreadId(2) };
         assert_eq!(why, Some(expected), "{sleeps:?}");
-        assert_eq!(outrun(&run), []);
+        assert_eq!(premature_timeouts(&run), []);
     }
 }
 
@@ -276,7 +276,7 @@ fn a_delay_within_a_time_slice_is_an_ordinary_preemption() {
     for keeps_time in [false, true] {
         let run = sleeping(&[5], keeps_time);
         assert!(run.outcome.is_faithful(), "{run:?}");
-        assert_eq!(outrun(&run), []);
+        assert_eq!(premature_timeouts(&run), []);
     }
 }
 

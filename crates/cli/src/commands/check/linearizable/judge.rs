@@ -7,7 +7,8 @@ use std::time::Instant;
 use untorn_frontend::{ExitKind, FrontEnd, FrontEndError, RunResult};
 use untorn_jvm::SequentialJvm;
 use untorn_linearizability::{
-    History, Refutation, Scenario, SequentialError, SequentialTable, Unknown, Verdict, decide,
+    History, Linearizability, Refutation, Scenario, SequentialError, SequentialTable, Unknown,
+    decide,
 };
 use untorn_schedule::RunSpec;
 
@@ -18,7 +19,7 @@ pub struct Judge<'a> {
     pub oracles: &'a mut Oracles,
     /// What sequential orders give, by the quick JVM and by the careful one.
     tables: [SequentialTable; 2],
-    verdicts: HashMap<Vec<String>, Verdict>,
+    verdicts: HashMap<Vec<String>, Linearizability>,
     /// The results of runs that are wrong, by their traces.
     wrong: HashMap<PathBuf, Vec<String>>,
     /// Why runs could not be judged.
@@ -69,22 +70,22 @@ impl<'a> Judge<'a> {
             }
         };
         match self.verdict(&ran.observed, &history) {
-            Verdict::Linearizable(_) if is_stuck => {
+            Linearizability::Linearizable(_) if is_stuck => {
                 self.waiting += 1;
                 ran.exit = ExitKind::Exit(0);
             }
-            Verdict::NotLinearizable(_) if !is_stuck => {
+            Linearizability::NotLinearizable(_) if !is_stuck => {
                 ran.wrong = Some(headline(self.scenario));
                 self.wrong.insert(trace.to_owned(), ran.observed.clone());
             }
             // A call that waits for ever where no sequential order waits is a deadlock.
-            Verdict::Linearizable(_) | Verdict::NotLinearizable(_) => {}
-            Verdict::Unknown(why) => self.unknown = Some(why),
+            Linearizability::Linearizable(_) | Linearizability::NotLinearizable(_) => {}
+            Linearizability::Unknown(why) => self.unknown = Some(why),
         }
         ran
     }
 
-    fn verdict(&mut self, observed: &[String], history: &History) -> Verdict {
+    fn verdict(&mut self, observed: &[String], history: &History) -> Linearizability {
         if let Some(known) = self.verdicts.get(observed) {
             return known.clone();
         }
@@ -94,10 +95,10 @@ impl<'a> Judge<'a> {
     }
 
     /// The quick JVM decides that all is well, the careful one that it is not.
-    fn decide(&mut self, scenario: &Scenario, history: &History) -> Verdict {
+    fn decide(&mut self, scenario: &Scenario, history: &History) -> Linearizability {
         let [quick, careful] = &mut self.tables;
         match decide(scenario, history, quick, &mut self.oracles.quick) {
-            Verdict::Linearizable(order) => Verdict::Linearizable(order),
+            Linearizability::Linearizable(order) => Linearizability::Linearizable(order),
             _ => decide(scenario, history, careful, &mut self.oracles.careful),
         }
     }
@@ -107,7 +108,7 @@ impl<'a> Judge<'a> {
         let observed = self.wrong.get(trace)?;
         let history = History::parse(observed.iter().map(String::as_str)).ok()?;
         match self.verdicts.get(observed)? {
-            Verdict::NotLinearizable(why) => Some((history, why.clone())),
+            Linearizability::NotLinearizable(why) => Some((history, why.clone())),
             _ => None,
         }
     }
@@ -127,7 +128,7 @@ impl<'a> Judge<'a> {
             let calls = history.calls.iter().filter(kept).cloned().collect();
             let mut table = SequentialTable::default();
             let verdict = decide(&less, &History { calls }, &mut table, &mut self.oracles.careful);
-            matches!(verdict, Verdict::NotLinearizable(_))
+            matches!(verdict, Linearizability::NotLinearizable(_))
         })
     }
 }

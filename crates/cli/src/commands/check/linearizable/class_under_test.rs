@@ -17,25 +17,25 @@ const MAX_LISTED: usize = 12;
 
 /// What is asked for: a class, and some of its operations, or all.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Request {
+pub struct ClassSelection {
     pub class: String,
     pub operations: Vec<String>,
 }
 
 /// What is called.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Subject {
-    pub class: String,
+pub struct ClassUnderTest {
+    pub name: String,
     pub constructors: Vec<Constructor>,
     pub operations: Vec<Operation>,
     /// Methods that are not called, and why, in words.
     pub left_out: Vec<String>,
 }
 
-impl Subject {
+impl ClassUnderTest {
     /// Asks the JVM what the class has.
-    pub fn find(request: &Request, jvm: &mut SequentialJvm) -> Result<Self> {
-        let Request { class, operations } = request;
+    pub fn find(request: &ClassSelection, jvm: &mut SequentialJvm) -> Result<Self> {
+        let ClassSelection { class, operations } = request;
         let facts = jvm.describe(class)?.ok_or_else(|| {
             Failure::input(format!("the class {class} was not found")).way_out(
                 "is it on the class path? -- java -cp classes; a nested class is written com.acme.Outer$Inner",
@@ -46,7 +46,7 @@ impl Subject {
             true => all_operations(class, &facts)?,
             false => (named_operations(class, &facts, operations)?, Vec::new()),
         };
-        Ok(Self { class: class.clone(), constructors, operations, left_out })
+        Ok(Self { name: class.clone(), constructors, operations, left_out })
     }
 
     /// Whether nothing that is called returns anything.

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use untorn_trace::OutrunWait;
+use untorn_trace::PrematureTimeout;
 use untorn_trace::ids::ThreadId;
 
 use crate::threads::Threads;
@@ -26,18 +26,18 @@ const MAX_NOTED: usize = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Delays {
     since_turn: BTreeMap<ThreadId, Nanos>,
-    noted: Vec<OutrunWait>,
+    noted: Vec<PrematureTimeout>,
 }
 
 impl Delays {
-    /// The wait that would be outrun if the clock jumped; `None` if none would be.
-    pub(crate) fn outrun_by(
+    /// The wait that would end prematurely if the clock jumped, if there is one.
+    pub(crate) fn premature_after(
         &self,
         jump: [Nanos; 2],
         events: u64,
         threads: &Threads,
         locks: &dyn Locks,
-    ) -> Option<OutrunWait> {
+    ) -> Option<PrematureTimeout> {
         let [_, to] = jump;
         let is_too_long = |&(thread, delay): &(ThreadId, Nanos)| {
             self.since_turn.get(&thread).copied().unwrap_or_default().after(delay) > TIME_SLICE
@@ -45,14 +45,14 @@ impl Delays {
         let (held, _) = delays(jump, threads, locks).find(is_too_long)?;
         let mut live = threads.live().iter().copied();
         let waiter = live.find(|&thread| threads.runs_at(thread, locks) == Some(to))?;
-        Some(OutrunWait { waiter: waiter.0, held: held.0, events })
+        Some(PrematureTimeout { waiter: waiter.0, held: held.0, events })
     }
 
     /// The clock jumps.
     pub(crate) fn jumped(
         &mut self,
         jump: [Nanos; 2],
-        outrun: Option<OutrunWait>,
+        premature: Option<PrematureTimeout>,
         threads: &Threads,
         locks: &dyn Locks,
     ) {
@@ -61,7 +61,7 @@ impl Delays {
             *sum = sum.after(delay);
         }
         if self.noted.len() < MAX_NOTED {
-            self.noted.extend(outrun);
+            self.noted.extend(premature);
         }
     }
 
@@ -70,7 +70,7 @@ impl Delays {
         self.since_turn.remove(&thread);
     }
 
-    pub(crate) fn noted(&self) -> &[OutrunWait] {
+    pub(crate) fn noted(&self) -> &[PrematureTimeout] {
         &self.noted
     }
 }

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use untorn_trace::{Access, LabelId, Op, ThreadId, VarId};
 
-use super::Only;
+use super::Focus;
 use crate::run::Run;
 
 /// How often the method ran, and what it did to the variable.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Subject {
+pub struct FocusActivity {
     /// Activations of the method in all runs.
     pub activations: u64,
     /// Runs in which it ran.
@@ -20,8 +20,8 @@ pub struct Subject {
     pub users: BTreeSet<String>,
 }
 
-impl Subject {
-    pub(crate) fn add(&mut self, run: &Run, only: &Only) {
+impl FocusActivity {
+    pub(crate) fn add(&mut self, run: &Run, only: &Focus) {
         let is_method = |label: LabelId| only.is_method(&run.method_of(label));
         let labels: Vec<bool> = (0..run.tables.labels.len())
             .map(|index| is_method(LabelId::from_index(index)))

@@ -14,7 +14,7 @@ const MATCHES: usize = 20_000;
 const TRIED: usize = 6;
 
 #[derive(Clone, Debug)]
-pub enum Subject {
+pub enum Question {
     /// Three accesses of one variable.
     One(Candidate),
     /// Four accesses of two variables.
@@ -30,7 +30,7 @@ pub struct EventsOf {
     pub goals: Vec<Goal>,
 }
 
-impl Subject {
+impl Question {
     pub fn goals(&self) -> &[Goal] {
         match self {
             Self::One(candidate) => &candidate.goals,
@@ -109,8 +109,8 @@ pub fn of_patterns(
     patterns: &[EventPattern],
     history: &History,
     tables: &Tables,
-) -> (Vec<Subject>, bool) {
-    let mut subjects: Vec<EventsOf> = Vec::new();
+) -> (Vec<Question>, bool) {
+    let mut questions: Vec<EventsOf> = Vec::new();
     let mut all = true;
     for pattern in patterns {
         let mut known: HashMap<Vec<(SiteId, ThreadId)>, usize> = HashMap::new();
@@ -122,18 +122,18 @@ pub fn of_patterns(
                 SiteId::NONE => (SiteId::NONE, history.event(at).thread),
                 site => (site, ThreadId(0)),
             };
-            let new = subjects.len();
+            let new = questions.len();
             let key = goal.events.iter().map(place).collect();
             let index = *known.entry(key).or_insert(new);
             if index == new {
-                subjects.push(EventsOf::default());
+                questions.push(EventsOf::default());
             }
-            let events = &mut subjects[index];
+            let events = &mut questions[index];
             events.instances += 1;
             if events.goals.len() < TRIED {
                 events.goals.push(goal);
             }
         }
     }
-    (subjects.into_iter().map(Subject::Events).collect(), all)
+    (questions.into_iter().map(Question::Events).collect(), all)
 }

@@ -1,8 +1,10 @@
 //! Did it happen? Looks for instances of targets in a run.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 use untorn_predict::{At, Origin};
-use untorn_trace::{Op, SiteId, VarId};
+use untorn_trace::{Op, SiteId, ThreadId, VarId};
 
 use crate::run::Run;
 use crate::target::{Key, Shape};
@@ -43,11 +45,71 @@ const MAX_LOOKED_AT: usize = 100_000;
 /// A place, and whether it writes there: the halves of an update share one.
 type SiteAccess = (SiteId, bool);
 
+/// The accesses of one variable at one place, in order. A thread that spins makes thousands of them, so nobody goes
+/// through all of them for each access of another place.
+#[derive(Debug, Default)]
+struct PlaceAccesses {
+    all: Vec<At>,
+    threads: Vec<ThreadId>,
+    /// By access: the first later one, and the last earlier one, of another thread. Filled in at the end.
+    next_foreign: Vec<usize>,
+    previous_foreign: Vec<Option<usize>>,
+}
+
+impl PlaceAccesses {
+    fn push(&mut self, at: At, thread: ThreadId) {
+        self.all.push(at);
+        self.threads.push(thread);
+    }
+
+    fn link(&mut self) {
+        let count = self.all.len();
+        self.next_foreign = vec![count; count];
+        for index in (0..count.saturating_sub(1)).rev() {
+            let is_same = self.threads[index] == self.threads[index + 1];
+            let next = if is_same { self.next_foreign[index + 1] } else { index + 1 };
+            self.next_foreign[index] = next;
+        }
+        self.previous_foreign = vec![None; count];
+        for index in 1..count {
+            let is_same = self.threads[index] == self.threads[index - 1];
+            self.previous_foreign[index] =
+                if is_same { self.previous_foreign[index - 1] } else { Some(index - 1) };
+        }
+    }
+
+    /// Those of other threads than `thread` in a range of time, in order.
+    fn foreign(&self, thread: ThreadId, range: Range<At>) -> impl Iterator<Item = At> {
+        let skip = move |index: usize| {
+            let is_own = self.threads.get(index) == Some(&thread);
+            if is_own { self.next_foreign[index] } else { index }
+        };
+        let first = skip(self.all.partition_point(|&at| at < range.start));
+        let indices = std::iter::successors(Some(first), move |&index| Some(skip(index + 1)));
+        indices
+            .map_while(|index| self.all.get(index).copied())
+            .take_while(move |&at| at < range.end)
+    }
+
+    /// Those of other threads before `end`, the latest first.
+    fn latest_foreign(&self, thread: ThreadId, end: At) -> impl Iterator<Item = At> {
+        let skip = move |index: usize| {
+            let is_own = self.threads[index] == thread;
+            if is_own { self.previous_foreign[index] } else { Some(index) }
+        };
+        let last = self.all.partition_point(|&at| at < end).checked_sub(1).and_then(skip);
+        let indices =
+            std::iter::successors(last, move |&index| index.checked_sub(1).and_then(skip));
+        indices.map(|index| self.all[index])
+    }
+}
+
 /// The accesses of a run by place and variable, in order.
 #[derive(Debug)]
 pub(crate) struct Accesses<'r> {
     run: &'r Run,
-    by_place: FxHashMap<(SiteAccess, VarId), Vec<At>>,
+    by_place: FxHashMap<(SiteAccess, VarId), PlaceAccesses>,
+    by_thread: FxHashMap<(SiteAccess, VarId, ThreadId), Vec<At>>,
     by_site: FxHashMap<SiteAccess, Vec<At>>,
     /// By thread, in order: where it waits on a monitor.
     waits: Vec<Vec<At>>,
@@ -62,7 +124,8 @@ impl<'r> Accesses<'r> {
                 by_site.extend(run.site(place).map(|site| ((site, writes), Vec::new())));
             }
         }
-        let mut by_place: FxHashMap<(SiteAccess, VarId), Vec<At>> = FxHashMap::default();
+        let mut by_place: FxHashMap<(SiteAccess, VarId), PlaceAccesses> = FxHashMap::default();
+        let mut by_thread: FxHashMap<(SiteAccess, VarId, ThreadId), Vec<At>> = FxHashMap::default();
         let mut waits = vec![Vec::new(); run.history.thread_count()];
         for at in run.history.all() {
             let event = run.history.event(at);
@@ -73,10 +136,12 @@ impl<'r> Accesses<'r> {
             let place = (event.site, matches!(event.op, Op::Write { .. }));
             if let Some(all) = by_site.get_mut(&place) {
                 all.push(at);
-                by_place.entry((place, var)).or_default().push(at);
+                by_place.entry((place, var)).or_default().push(at, event.thread);
+                by_thread.entry((place, var, event.thread)).or_default().push(at);
             }
         }
-        Self { run, by_place, by_site, waits }
+        by_place.values_mut().for_each(PlaceAccesses::link);
+        Self { run, by_place, by_thread, by_site, waits }
     }
 
     /// The first instance of a target, if it happened in this run.
@@ -108,13 +173,12 @@ impl<'r> Accesses<'r> {
         let history = &self.run.history;
         let thread = history.event(last).thread;
         let var = self.var(last);
-        let own = self.before((first, var), last).iter().rev().copied();
-        let start = own.into_iter().find(|&at| history.event(at).thread == thread)?;
+        let own = self.by_thread.get(&(first, var, thread))?;
+        let start = own[..own.partition_point(|&at| at < last)].last().copied()?;
+        let intruder = self.foreign((second, var), thread, start..last).next()?;
         if !self.is_one_block(key, start, last) {
             return None;
         }
-        let foreign = self.between((second, var), start, last);
-        let intruder = foreign.iter().copied().find(|&at| history.event(at).thread != thread)?;
         Some(Instance { own: [start, last], other: [intruder, intruder] })
     }
 
@@ -137,22 +201,20 @@ impl<'r> Accesses<'r> {
             return None;
         }
         let (x, y) = (self.var(start), self.var(last));
-        let is_foreign = |at: &At| history.event(*at).thread != thread;
         if remote.same_order {
             let [site_x, site_y] = remote.sites;
-            let xs = self.between((site_x, x), start, last).iter().copied().filter(is_foreign);
+            let xs = self.foreign((site_x, x), thread, start..last);
             return xs.take(MAX_TRIED).find_map(|at_x| {
-                let mut ys = self.between((site_y, y), at_x, last).iter().copied();
-                let at_y = ys.find(|&at| history.event(at).thread == history.event(at_x).thread)?;
+                let at_y = self.next_of((site_y, y, history.event(at_x).thread), at_x)?;
+                if at_y >= last {
+                    return None;
+                }
                 Some(Instance { own: [start, last], other: [at_x, at_y] })
             });
         }
         let [site_y, site_x] = remote.sites;
-        let ys = self.before((site_y, y), last).iter().rev().copied().filter(is_foreign);
-        ys.into_iter().take(MAX_TRIED).find_map(|at_y| {
-            let xs = self.by_place.get(&(site_x, x)).map_or(&[][..], Vec::as_slice);
-            let mut xs = xs[xs.partition_point(|&at| at < start.max(at_y))..].iter().copied();
-            let at_x = xs.find(|&at| history.event(at).thread == history.event(at_y).thread)?;
+        self.latest_foreign((site_y, y), thread, last).take(MAX_TRIED).find_map(|at_y| {
+            let at_x = self.next_of((site_x, x, history.event(at_y).thread), start.max(at_y))?;
             // One access after the other would be serial: only one block that does both crosses. And a block that
             // ran as a whole between the two is not torn, but tears.
             let is_block = self.run.block_around_both([at_x, at_y]).is_some();
@@ -165,14 +227,32 @@ impl<'r> Accesses<'r> {
         VarId(self.run.history.event(at).op.target())
     }
 
-    fn before(&self, place: (SiteAccess, VarId), end: At) -> &[At] {
-        let all = self.by_place.get(&place).map_or(&[][..], Vec::as_slice);
-        &all[..all.partition_point(|&at| at < end)]
+    /// Accesses of other threads in a range of time, in order.
+    fn foreign(
+        &self,
+        place: (SiteAccess, VarId),
+        thread: ThreadId,
+        range: Range<At>,
+    ) -> impl Iterator<Item = At> {
+        let all = self.by_place.get(&place);
+        all.into_iter().flat_map(move |all| all.foreign(thread, range.clone()))
     }
 
-    fn between(&self, place: (SiteAccess, VarId), start: At, end: At) -> &[At] {
-        let all = self.before(place, end);
-        &all[all.partition_point(|&at| at <= start)..]
+    /// Accesses of other threads before `end`, the latest first.
+    fn latest_foreign(
+        &self,
+        place: (SiteAccess, VarId),
+        thread: ThreadId,
+        end: At,
+    ) -> impl Iterator<Item = At> {
+        let all = self.by_place.get(&place);
+        all.into_iter().flat_map(move |all| all.latest_foreign(thread, end))
+    }
+
+    /// The first access of a thread at or after a moment.
+    fn next_of(&self, place: (SiteAccess, VarId, ThreadId), start: At) -> Option<At> {
+        let all = self.by_thread.get(&place)?;
+        all.get(all.partition_point(|&at| at < start)).copied()
     }
 
     /// Whether two accesses are of two variables, of one object or of two as is wanted.
@@ -196,5 +276,37 @@ impl<'r> Accesses<'r> {
             let named = self.run.tables.labels.get(block.label).unwrap_or_default() == key.block;
             block.origin == key.origin && (named || key.origin == Origin::Declared)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_accesses_are_found_as_if_all_were_looked_at() {
+        let mut seed = 7_u64;
+        let mut random = |most: u64| {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % most
+        };
+        for _ in 0..2_000 {
+            let mut place = PlaceAccesses::default();
+            let accesses: Vec<(At, ThreadId)> =
+                (0..random(12)).map(|at| (At(at as u32 * 2), ThreadId(random(3) as u32))).collect();
+            accesses.iter().for_each(|&(at, thread)| place.push(at, thread));
+            place.link();
+            let (thread, start, end) =
+                (ThreadId(random(3) as u32), At(random(26) as u32), At(random(26) as u32));
+            let foreign =
+                accesses.iter().filter(|access| access.1 != thread).map(|access| access.0);
+            let between: Vec<At> = foreign.clone().filter(|&at| start <= at && at < end).collect();
+            let mut before: Vec<At> = foreign.filter(|&at| at < end).collect();
+            before.reverse();
+            assert_eq!(place.foreign(thread, start..end).collect::<Vec<_>>(), between);
+            assert_eq!(place.latest_foreign(thread, end).collect::<Vec<_>>(), before);
+        }
     }
 }

@@ -127,6 +127,13 @@ impl Buffer {
         unsafe { self.memory.add(index).write_volatile(record) };
     }
 
+    /// A record that was written.
+    pub(crate) fn record(&self, index: usize) -> Record {
+        debug_assert!(index < CAPACITY + SLACK, "a record outside of the buffer");
+        // SAFETY: the index is within the memory, which is initialised and which no reference points into.
+        unsafe { self.memory.add(index).read_volatile() }
+    }
+
     /// The records, by thread. Call it only when the program writes to another buffer.
     pub fn records(&self) -> impl Iterator<Item = (ThreadId, &[Record])> {
         let filled = self.filled.min(CAPACITY + SLACK);

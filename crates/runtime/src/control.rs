@@ -9,6 +9,7 @@ mod core;
 mod ending;
 mod outside;
 mod ready;
+mod repetition;
 mod threads;
 
 use std::cell::Cell;
@@ -183,10 +184,13 @@ impl<H: Host> Control<H> {
         core.scheduler.ran(me, events);
     }
 
-    /// Sets the limit: the end of the budget or of the buffer. All events must have been reported.
+    /// Sets the limit: the end of the budget or of the buffer, or where the turn is looked at. All events must have
+    /// been reported.
     fn set_window(&self, env: H::Env, core: &Core<H>) {
         let records = usize::try_from(core.left).unwrap_or(CAPACITY).min(CAPACITY);
         let limit = (core.counted + records * Record::SIZE).min(core.buffer.end());
+        let next_look = if self.settings.replaying { usize::MAX } else { core.next_look };
+        let limit = limit.min(next_look.max(core.counted));
         self.host.set_window(env, core.counted, limit);
     }
 
@@ -199,6 +203,7 @@ impl<H: Host> Control<H> {
         self.recorder.buffers.send(full);
         core.buffer.runs.push((0, me));
         core.counted = core.buffer.start();
+        core.look_later(me);
     }
 
     /// Records something that did not come from a probe.
@@ -232,6 +237,7 @@ impl<H: Host> Control<H> {
             return;
         }
         self.account(env, &mut core, me);
+        let is_repeating = !self.settings.replaying && core.is_repeating(me);
         if core.counted >= core.buffer.end() {
             self.next_buffer(&mut core, me);
             self.set_window(env, &core);
@@ -239,7 +245,9 @@ impl<H: Host> Control<H> {
         if core.left == 0 && !self.host.may_stop(env, self.turn_end()) {
             core.left = GRACE;
         }
-        if core.left > 0 {
+        if core.left > 0 && is_repeating && self.host.may_stop(env, self.turn_end()) {
+            self.pass(env, core, me, Reason::Yielded);
+        } else if core.left > 0 {
             self.set_window(env, &core);
         } else {
             let why = if core.stop_after { Reason::Plan } else { Reason::Budget };
@@ -372,6 +380,7 @@ impl<H: Host> Control<H> {
         } else {
             let first = (position - core.buffer.start()) / Record::SIZE;
             core.begin_run(first, me);
+            core.look_later(me);
         }
         let slot = &core.slots[me.index()];
         self.host.grant(env, me, &slot.thread, slot.state, core.away());

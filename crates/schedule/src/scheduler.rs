@@ -44,8 +44,10 @@ pub struct Options {
     pub foreign_wakers: bool,
     /// A plan is given up when so many events were executed since its last step,
     pub plan_events: u64,
-    /// or so many turns ended for another reason than their budget.
+    /// or so many turns ended for another reason than their budget,
     pub plan_turns: u64,
+    /// or so many events were executed in turns, one after the other, that all ended because their thread yielded.
+    pub plan_polling: u64,
 }
 
 impl Default for Options {
@@ -59,6 +61,7 @@ impl Default for Options {
             foreign_wakers: false,
             plan_events: 1_000_000_000,
             plan_turns: 200_000,
+            plan_polling: 100_000,
         }
     }
 }

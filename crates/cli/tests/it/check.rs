@@ -61,6 +61,11 @@ fn a_counter_loses_an_increment() {
 }
 
 #[test]
+fn a_lock_made_of_a_flag_lets_two_in() {
+    finds("SpinLock");
+}
+
+#[test]
 fn a_lazy_initialiser_makes_two() {
     finds("CheckThenAct");
 }

@@ -3,6 +3,7 @@
 use untorn_schedule::{Deadlock, Scheduler, ThreadId, Turn};
 
 use super::AwaitedDescriptor;
+use super::repetition::Repetition;
 use crate::buffers::Buffer;
 use crate::host::Host;
 
@@ -23,6 +24,7 @@ pub(crate) struct Slot<H: Host> {
     pub(crate) wanted: Option<H::Lock>,
     /// The descriptor that it waits for, outside.
     pub(crate) awaited: Option<AwaitedDescriptor>,
+    pub(crate) repetition: Repetition,
 }
 
 impl<H: Host> Slot<H> {
@@ -36,6 +38,7 @@ impl<H: Host> Slot<H> {
             daemon,
             wanted: None,
             awaited: None,
+            repetition: Repetition::default(),
         }
     }
 }
@@ -47,6 +50,8 @@ pub(crate) struct Core<H: Host> {
     pub(crate) buffer: Buffer,
     /// The address up to which records were reported to the scheduler.
     pub(crate) counted: usize,
+    /// The address at which the turn is looked at for repetitions.
+    pub(crate) next_look: usize,
     /// The rest of the budget as of `counted`.
     pub(crate) left: u64,
     /// When the budget has run out, the thread continues without the token.
@@ -89,6 +94,7 @@ impl<H: Host> Core<H> {
             scheduler,
             slots: Vec::new(),
             counted: buffer.start(),
+            next_look: usize::MAX,
             buffer,
             left: 0,
             leave: false,
@@ -107,6 +113,22 @@ impl<H: Host> Core<H> {
         let live = self.slots.iter().enumerate().filter(|(_, slot)| !slot.ended);
         let mut same = live.filter(|(_, slot)| is_it(&slot.thread));
         same.next().map(|(index, _)| ThreadId(index as u32))
+    }
+
+    /// Whether the thread with the token, at `counted`, waits by asking again.
+    pub(crate) fn is_repeating(&mut self, me: ThreadId) -> bool {
+        if self.counted < self.next_look {
+            return false;
+        }
+        let is_repeating =
+            self.slots[me.index()].repetition.is_repeating(&self.buffer, self.counted);
+        self.look_later(me);
+        is_repeating
+    }
+
+    /// Looks for repetitions in what is recorded from `counted` on.
+    pub(crate) fn look_later(&mut self, me: ThreadId) {
+        self.next_look = self.slots[me.index()].repetition.next_look(self.counted);
     }
 
     /// How many threads run, or are blocked, without the token.

@@ -257,6 +257,48 @@ fn who_spins_lets_others_run() {
     assert!(branches >= 100, "{branches}");
 }
 
+/// Who waits for a flag, and reads `sites` in each round; how many records that took.
+fn records_of_one_who_asks_again(sites: &'static [u32], changes: bool) -> usize {
+    let flag = Arc::new(AtomicU64::new(0));
+    let seen = Arc::clone(&flag);
+    let recorded = run(&Run::new(PolicyKind::RunToBlock, 0), move |main| {
+        main.spawn("setter", false, move |program| {
+            program.access(1, 0);
+            flag.store(1, Ordering::Relaxed);
+        });
+        for round in 0..20_000 {
+            for &site in sites {
+                main.access(site, if changes { round } else { 0 });
+            }
+            if seen.load(Ordering::Relaxed) == 1 {
+                break;
+            }
+        }
+        main.access(100, 0);
+    });
+    assert!(recorded.progress.done);
+    recorded.records.len()
+}
+
+#[test]
+fn who_asks_again_lets_others_run() {
+    assert!(records_of_one_who_asks_again(&[2], false) < 2_000);
+    assert!(records_of_one_who_asks_again(&[2, 3, 4, 2, 5], false) < 2_000);
+    // Whoever sees something new each time does not wait.
+    assert!(records_of_one_who_asks_again(&[2], true) >= 20_000);
+}
+
+#[test]
+fn who_repeats_the_same_for_long_is_left_alone_for_longer() {
+    let recorded = run(&Run::new(PolicyKind::RunToBlock, 0), |main| {
+        main.spawn("other", false, |program| (0..100_000).for_each(|_| program.access(1, 0)));
+        (0..100_000).for_each(|_| main.access(2, 0));
+    });
+    let switches = recorded.records.windows(2).filter(|two| two[0].0 != two[1].0).count();
+    // 64 events each at first, and 64 more after every 256 times.
+    assert!((1_000..=2_000).contains(&switches), "{switches}");
+}
+
 #[test]
 fn the_clock_is_virtual_and_asking_takes_time() {
     let recorded = run(&Run::new(PolicyKind::RunToBlock, 0), |main| {

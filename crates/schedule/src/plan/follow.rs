@@ -12,8 +12,8 @@
 //!   ever: after a quantum, or several naps or yields, another thread gets a turn. If nothing comes
 //!   of it for long, the plan is given up.
 //! * A thread that sleeps is not waited for: the clock jumps, which is as if the others had been
-//!   slow. A plan that keeps time lets them go on first, and is given up rather than let their time limits pass. One that is outside is waited for, until the front end has waited enough: only then it
-//!   may need the others' help.
+//!   slow. A plan that keeps time lets them go on first, and is given up rather than let their time limits pass. One
+//!   that is outside is waited for, until the front end has waited enough: only then it may need the others' help.
 //! * Threads without further steps are held at the places that the plan lists ([`Plan::holds`]): otherwise they would
 //!   overwrite what the steps are about. One that is needed, because it has a lock that the thread of the step wants or
 //!   because nobody else can run, is let go for good.
@@ -99,6 +99,8 @@ pub(crate) struct Follow {
     /// Since the last step was done.
     events: u64,
     turns: u64,
+    /// Events of the last turns, one after the other, that all ended because their thread yielded.
+    polling: u64,
     options: Options,
     keeps_time: bool,
     release: Option<PlanRelease>,
@@ -129,6 +131,7 @@ impl Follow {
             helper: (ThreadId(0), 0),
             events: 0,
             turns: 0,
+            polling: 0,
             options,
             keeps_time: plan.keeps_time,
             release: None,
@@ -254,6 +257,8 @@ impl Follow {
         }
         self.events = self.events.saturating_add(step.events);
         self.turns += u64::from(step.reason != Reason::Budget);
+        let polls = step.reason == Reason::Yielded;
+        self.polling = if polls { self.polling.saturating_add(step.events) } else { 0 };
         let leads = self.leader() == Some(step.thread);
         if self.executing.is_some_and(|executing| executing.thread == step.thread) {
             self.has_executed(step, why);
@@ -294,7 +299,7 @@ impl Follow {
         }
         self.executing = None;
         self.at += 1;
-        (self.events, self.turns, self.pauses) = (0, 0, 0);
+        (self.events, self.turns, self.polling, self.pauses) = (0, 0, 0, 0);
         self.resting = false;
     }
 
@@ -320,7 +325,8 @@ impl Follow {
         patience: Patience,
     ) -> Result<Instruction, PlanFailure> {
         let (events, turns) = (self.events, self.turns);
-        if events > self.options.plan_events || turns > self.options.plan_turns {
+        let polls_in_vain = self.polling > self.options.plan_polling;
+        if events > self.options.plan_events || turns > self.options.plan_turns || polls_in_vain {
             return Err(PlanFailure::NoProgress { events, turns });
         }
         let leader = self.leader();

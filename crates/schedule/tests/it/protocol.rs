@@ -1,8 +1,8 @@
 //! The protocol between front end and scheduler, case by case.
 
 use untorn_schedule::{
-    AtSite, Blocker, Decision, LockKey, Mode, Nanos, Options, PlanSite, Policy, PolicyKind, Reason,
-    Rng, Schedule, Scheduler, Step, ThreadId, Turn, Wake,
+    AtSite, Blocker, Decision, LockKey, Mode, Nanos, Options, Plan, PlanSite, Policy, PolicyKind,
+    Reason, Rng, Schedule, Scheduler, Step, ThreadId, Turn, Wake,
 };
 use untorn_testkit::Rng as TestRng;
 
@@ -388,6 +388,39 @@ fn pos_gives_one_event_at_a_time_and_starves_nobody() {
         scheduler.ran(next.thread, 1);
     }
     assert!(turns.iter().all(|&n| n > 100), "{turns:?}");
+}
+
+/// A plan whose first step is behind a loop, in which its thread asks again and again for what a held thread must do.
+/// How many events until the plan is given up.
+fn events_of_a_loop_in_vain(each: u64, helper_works: bool) -> Option<u64> {
+    let plan: Plan = "#1 @ A.java:1\n#2 @ A.java:2\n".parse().expect("a plan");
+    let options = Options { plan_polling: 10_000, ..Options::default() };
+    let mut scheduler = with(Mode::Plan(plan, PolicyKind::RunToBlock), options, 3);
+    let (mut why, mut events) = (Reason::Budget, 0);
+    for _ in 0..10_000 {
+        let running = turn(&mut scheduler, why).thread;
+        if scheduler.outcome().release.is_some() {
+            return Some(events);
+        }
+        if running == thread(2) {
+            assert_eq!(scheduler.at_site(thread(2), PlanSite(1)), AtSite::Hold);
+            why = Reason::Held;
+            continue;
+        }
+        scheduler.ran(running, each);
+        events += each;
+        let works = helper_works && running == thread(0);
+        why = if works { Reason::Budget } else { Reason::Yielded };
+    }
+    None
+}
+
+#[test]
+fn a_plan_is_given_up_soon_if_all_do_nothing_but_yield() {
+    let events = events_of_a_loop_in_vain(512, false).expect("it is given up");
+    assert!((10_000..30_000).contains(&events), "{events}");
+    // One of them does something in between: it may come to what the others wait for.
+    assert_eq!(events_of_a_loop_in_vain(512, true), None);
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod tests;
 use untorn_predict::avfilter::{AvFilter, Reading};
 use untorn_predict::lock_valid::{LockValid, LockValidAnswer};
 use untorn_predict::simulation::{Knowledge, Simulation};
-use untorn_predict::{At, Facts, Goal, History, Pattern};
+use untorn_predict::{At, Goal, History, HistoryIndex, Pattern};
 use untorn_testkit::programs::{Explored, ProgramKnobs, Recording, random_program};
 use untorn_testkit::reorderings::{ReorderingOracle, ReorderingRule, check_reordering};
 use untorn_testkit::{Rng, abstraction, name_tables, show};
@@ -75,7 +75,7 @@ fn one(
     let tables = name_tables(events);
     let initial = |var: VarId| tables.var_facts(var).initial();
     let history = History::new(events.clone(), &tables).map_err(|error| error.to_string())?;
-    let facts = Facts::new(&history);
+    let facts = HistoryIndex::new(&history);
     let knowledge = Knowledge { branches: true, ..Knowledge::default() };
     let mut simulation = Simulation::new(&facts, &knowledge);
     let filters = [Reading::Printed, Reading::Best].map(|reading| AvFilter::new(&facts, reading));

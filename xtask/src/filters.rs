@@ -4,10 +4,10 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use untorn_predict::candidates::{self, Candidate, Limits, Sources};
+use untorn_predict::candidates::{self, BlockScope, Candidate, Limits};
 use untorn_predict::lock_valid::{LockValid, LockValidAnswer};
 use untorn_predict::simulation::{Knowledge, Simulation};
-use untorn_predict::{Facts, History};
+use untorn_predict::{History, HistoryIndex};
 use untorn_testkit::programs::ProgramKnobs;
 use untorn_testkit::{Workload, name_tables};
 use untorn_trace::{Op, SiteId};
@@ -106,9 +106,9 @@ pub fn print_row(name: &str) -> Result<()> {
     let row = ROWS.iter().find(|row| row.name == name).context("no such row")?;
     let history = history(row.events)?;
     let start = processor_seconds()?;
-    let facts = Facts::new(&history);
+    let facts = HistoryIndex::new(&history);
     let limits = Limits { candidates: 20_000, ..Limits::default() };
-    let found = candidates::find(&facts, Sources::Declared, limits);
+    let found = candidates::find(&facts, BlockScope::Declared, limits);
     let find = processor_seconds()? - start;
     let (start, clock) = (processor_seconds()?, Instant::now());
     let knowledge = Knowledge::of(&history);
@@ -140,7 +140,7 @@ pub fn print_row(name: &str) -> Result<()> {
 
 /// Feasible, infeasible, undecided; instances tried; events after the cut of their plans.
 fn decide(
-    facts: &Facts<'_>,
+    facts: &HistoryIndex<'_>,
     knowledge: &Knowledge,
     candidates: &[Candidate],
     simulate: bool,

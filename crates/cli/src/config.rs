@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use untorn_jvm::config::ScopeConfig;
-use untorn_predict::candidates::Sources;
+use untorn_predict::candidates::BlockScope;
 use untorn_trace::{Format, Strictness};
 
 use crate::args::{BlocksName, FormatName, InputArgs, LabelArgs, ScopeArgs};
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 use crate::files::{Input, is_dash};
 
 /// Which labels count as blocks.
@@ -21,7 +21,7 @@ pub struct Blocks {
 impl Blocks {
     pub fn new(LabelArgs { atomic, not_atomic }: LabelArgs) -> Result<Self> {
         if atomic.iter().chain(&not_atomic).any(String::is_empty) {
-            return Err(Failure::input(
+            return Err(CliError::input(
                 "an empty pattern matches no label, in --atomic or --not-atomic",
             )
             .way_out("write '*' for every label"));
@@ -39,10 +39,10 @@ pub fn scope(ScopeArgs { instrument, exclude, atomic }: ScopeArgs) -> ScopeConfi
     ScopeConfig { instrument, exclude, atomic, ..ScopeConfig::default() }
 }
 
-pub fn sources_of(blocks: BlocksName) -> Sources {
+pub fn sources_of(blocks: BlocksName) -> BlockScope {
     match blocks {
-        BlocksName::Declared => Sources::Declared,
-        BlocksName::All => Sources::All,
+        BlocksName::Declared => BlockScope::Declared,
+        BlocksName::All => BlockScope::All,
     }
 }
 
@@ -70,7 +70,7 @@ pub fn duration(text: &str) -> Result<Duration> {
     };
     match digits.parse::<u64>() {
         Ok(value) if unit > 0 => Ok(Duration::from_millis(value.saturating_mul(unit))),
-        _ => Err(Failure::input(format!("'{text}' is not a time")).way_out("write 30s, 5m or 1h")),
+        _ => Err(CliError::input(format!("'{text}' is not a time")).way_out("write 30s, 5m or 1h")),
     }
 }
 
@@ -95,7 +95,7 @@ pub fn format(name: FormatName) -> Format {
 /// Refuses `-` for more than one file.
 pub fn at_most_one_dash(paths: &[impl AsRef<Path>], why: &str) -> Result<()> {
     if paths.iter().filter(|path| is_dash(path.as_ref())).count() > 1 {
-        return Err(Failure::input(format!("`-` was given twice: {why}")));
+        return Err(CliError::input(format!("`-` was given twice: {why}")));
     }
     Ok(())
 }

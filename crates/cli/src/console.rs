@@ -8,7 +8,7 @@ use untorn_report::phrasing;
 use untorn_report::terminal::Look;
 use untorn_report::text::plain;
 
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 
 /// When to use colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
@@ -93,7 +93,7 @@ impl Console {
                 self.is_closed = true;
                 Ok(())
             }
-            Err(error) => Err(Failure::run(format!("cannot write to standard output: {error}"))),
+            Err(error) => Err(CliError::run(format!("cannot write to standard output: {error}"))),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use untorn_frontend::{ExitKind, FaultKind, FrontEndError};
+use untorn_frontend::{ExitKind, FrontEndError, FrontEndErrorKind};
 use untorn_report::text::plain;
 
 /// How every error begins.
@@ -42,16 +42,16 @@ pub fn of_program(exit: ExitKind) -> u8 {
 
 /// What went wrong, where, and the way out.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Failure {
+pub struct CliError {
     pub exit: Exit,
     what: String,
     details: Vec<String>,
     way_out: Option<String>,
 }
 
-pub type Result<T> = std::result::Result<T, Failure>;
+pub type Result<T> = std::result::Result<T, CliError>;
 
-impl Failure {
+impl CliError {
     /// The input or the arguments are at fault.
     pub fn input(what: impl Into<String>) -> Self {
         Self { exit: Exit::BadInput, what: what.into(), details: Vec::new(), way_out: None }
@@ -87,14 +87,14 @@ impl Failure {
     }
 }
 
-impl From<FrontEndError> for Failure {
+impl From<FrontEndError> for CliError {
     fn from(error: FrontEndError) -> Self {
         let FrontEndError { kind, message, details, way_out } = error;
         let failure = match kind {
-            FaultKind::Input => Self::input(message),
+            FrontEndErrorKind::Input => Self::input(message),
             // The program that was run has printed it already.
-            FaultKind::InputReported => return Self::input(""),
-            FaultKind::Run | FaultKind::OutOfTime => Self::run(message),
+            FrontEndErrorKind::InputReported => return Self::input(""),
+            FrontEndErrorKind::Run | FrontEndErrorKind::OutOfTime => Self::run(message),
         };
         // What a program printed may be anything.
         let failure = failure.details(details.iter().map(|line| plain(line)));
@@ -102,7 +102,7 @@ impl From<FrontEndError> for Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{PREFIX}{}", self.what)?;
         for line in &self.details {

@@ -6,7 +6,7 @@ use untorn_trace::formats::open::{self, CreateOptions, OpenOptions};
 use untorn_trace::{Format, Sink, Source, Strictness, TraceError};
 
 use crate::console::Console;
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 
 pub fn is_dash(path: &Path) -> bool {
     path.as_os_str() == "-"
@@ -50,18 +50,18 @@ impl Input {
     }
 
     /// An error of the reader, with the file it is about.
-    pub fn fault(&self, error: &TraceError) -> Failure {
+    pub fn fault(&self, error: &TraceError) -> CliError {
         let name = self.name();
         match error {
             TraceError::File { reason, .. } | TraceError::Other(reason) => {
-                Failure::input(format!("{}, {name}", without_number(reason)))
+                CliError::input(format!("{}, {name}", without_number(reason)))
             }
             TraceError::FileLine { line, reason, .. } | TraceError::Line { line, reason } => {
-                Failure::input(format!("{reason}, {name}, line {line}"))
+                CliError::input(format!("{reason}, {name}, line {line}"))
                     .way_out("`--lenient` counts and passes over malformed lines")
             }
             TraceError::Byte { offset, reason } => {
-                Failure::input(format!("{reason}, {name}, byte {offset}"))
+                CliError::input(format!("{reason}, {name}, byte {offset}"))
             }
         }
     }
@@ -80,12 +80,12 @@ impl Output {
         let name = name_of_output(path);
         let Some(format) = format.or_else(|| Format::from_path(path)) else {
             let what = format!("the name does not say which format to write, {name}");
-            return Err(Failure::input(what)
+            return Err(CliError::input(what)
                 .way_out("give it an extension (.utr, .std, .jsonl) or name the format"));
         };
         if !format.can_be_written() {
             let what = format!("{} can be read but not written, {name}", format.name());
-            return Err(Failure::input(what).way_out("write utr, std or jsonl instead"));
+            return Err(CliError::input(what).way_out("write utr, std or jsonl instead"));
         }
         Ok(Self { path: path.to_owned(), format })
     }
@@ -100,7 +100,7 @@ impl Output {
     }
 
     /// An error of the writer, with the file it is about.
-    pub fn fault(&self, error: &TraceError) -> Failure {
+    pub fn fault(&self, error: &TraceError) -> CliError {
         let reason = match error {
             TraceError::File { reason, .. } | TraceError::Other(reason) => reason.clone(),
             other => other.to_string(),
@@ -108,10 +108,10 @@ impl Output {
         // The writer hands on the words of the system only, not its error.
         let gone = std::io::Error::from_raw_os_error(BROKEN_PIPE).to_string();
         if is_dash(&self.path) && reason.contains(&gone) {
-            return Failure::silent();
+            return CliError::silent();
         }
         let what = format!("{}, {}", without_number(&reason), name_of_output(&self.path));
-        Failure::run(what).way_out("check that the folder exists, may be written, and has room")
+        CliError::run(what).way_out("check that the folder exists, may be written, and has room")
     }
 }
 
@@ -134,7 +134,7 @@ pub fn write_text(path: &Path, text: &str, console: &mut Console) -> Result<()> 
     }
     std::fs::write(path, text).map_err(|error| {
         let reason = error.to_string();
-        Failure::run(format!("cannot write: {}, {}", without_number(&reason), path.display()))
+        CliError::run(format!("cannot write: {}, {}", without_number(&reason), path.display()))
             .way_out("check that the folder exists, may be written, and has room")
     })
 }

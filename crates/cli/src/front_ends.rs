@@ -4,25 +4,25 @@ use std::path::{Path, PathBuf};
 
 use untorn_frontend::{FrontEndKind, Program};
 use untorn_jvm::config::ScopeConfig;
-use untorn_jvm::{Jvm, JvmProgram};
+use untorn_jvm::{Jvm, ProgramArguments};
 use untorn_native::{Native, NativeSetup, binary};
 
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 
 /// All of them. A new one is added here, and where arguments become its options (`program.rs`).
 const ALL: [&dyn FrontEndKind; 2] = [&Jvm, &Native];
 
 /// The one that runs a program which the command line names: an executable of the user's own, or whatever starts a JVM.
-pub fn of_program(program: &JvmProgram) -> &'static dyn FrontEndKind {
+pub fn of_program(program: &ProgramArguments) -> &'static dyn FrontEndKind {
     if is_native(program) { &Native } else { &Jvm }
 }
 
-fn is_native(program: &JvmProgram) -> bool {
+fn is_native(program: &ProgramArguments) -> bool {
     program.which.is_any() && binary::is_native(&program.command, program.directory.as_deref())
 }
 
 /// The program as its front end understands it, with what of it is recorded.
-pub fn with_scope(program: &JvmProgram, scope: &ScopeConfig) -> Program {
+pub fn with_scope(program: &ProgramArguments, scope: &ScopeConfig) -> Program {
     if !is_native(program) {
         return program.with_scope(scope);
     }
@@ -42,7 +42,7 @@ pub fn by_name(name: &str, file: &Path) -> Result<&'static dyn FrontEndKind> {
             "" => "it does not say which front end recorded it".to_owned(),
             _ => format!("recorded by the front end '{name}', which this untorn does not have"),
         };
-        Failure::input(format!("{}: {what}", file.display())).way_out(format!(
+        CliError::input(format!("{}: {what}", file.display())).way_out(format!(
             "this one has: {}. Use the untorn that made the file, or make it again with this one",
             known.join(", ")
         ))

@@ -3,14 +3,14 @@
 use std::ffi::OsString;
 
 use untorn_jvm::jvm_selection::JvmSelector;
-use untorn_jvm::{JvmProgram, junit_command};
+use untorn_jvm::{ProgramArguments, junit_command};
 
 use crate::args::ProgramArgs;
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 use crate::project::need_command;
 
 /// The program that the arguments name.
-pub fn program(args: ProgramArgs) -> Result<JvmProgram> {
+pub fn program(args: ProgramArgs) -> Result<ProgramArguments> {
     let ProgramArgs { junit, class_path, main, test, command, directory } = args;
     let command = match junit {
         Some(test) => junit_command(command, class_path, &test)?,
@@ -18,10 +18,10 @@ pub fn program(args: ProgramArgs) -> Result<JvmProgram> {
     };
     need_command(&command)?;
     if [&main, &test].into_iter().flatten().any(String::is_empty) {
-        return Err(Failure::input("an empty pattern matches no JVM, in --main or --test")
+        return Err(CliError::input("an empty pattern matches no JVM, in --main or --test")
             .way_out("write '*' for any text, as in --main '*.Server'"));
     }
-    Ok(JvmProgram { command, which: JvmSelector { main, test }, directory })
+    Ok(ProgramArguments { command, which: JvmSelector { main, test }, directory })
 }
 
 /// The words of our own call, with Java's way to write `--class-path` understood.

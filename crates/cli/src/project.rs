@@ -10,7 +10,7 @@ use crate::args::{BlocksName, ProgramArgs};
 use crate::commands::check::args::{CheckArgs, FailOn};
 use crate::commands::compare::args::{CompareArgs, StrategyName};
 use crate::commands::record::args::{PolicyName, RecordArgs};
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 
 /// What the file is called.
 pub const FILE: &str = "untorn.toml";
@@ -135,14 +135,14 @@ impl Project {
     /// The project of the current folder.
     pub fn find() -> Result<Self> {
         let here = std::env::current_dir()
-            .map_err(|error| Failure::run(format!("there is no current folder: {error}")))?;
+            .map_err(|error| CliError::run(format!("there is no current folder: {error}")))?;
         match locate(&here) {
             Some(path) => {
                 let folder = path.parent().filter(|folder| **folder != here);
                 let folder = folder.map(Path::to_owned).unwrap_or_default();
                 let shown = if folder.as_os_str().is_empty() { PathBuf::from(FILE) } else { path };
                 let text = std::fs::read_to_string(&shown)
-                    .map_err(|error| Failure::input(format!("{}: {error}", shown.display())))?;
+                    .map_err(|error| CliError::input(format!("{}: {error}", shown.display())))?;
                 Ok(Self { text: parse(&shown, &text)?, folder })
             }
             None => Ok(Self::default()),
@@ -227,7 +227,7 @@ fn parse(path: &Path, text: &str) -> Result<Text> {
         let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or(text));
         let line = before.lines().count().max(1) + usize::from(before.ends_with('\n'));
         let message = error.message().lines().collect::<Vec<_>>().join("; ");
-        Failure::input(format!("{}:{line}: {message}", path.display()))
+        CliError::input(format!("{}:{line}: {message}", path.display()))
             .way_out("`untorn init` in an empty folder writes one with every key explained")
     })
 }
@@ -235,7 +235,7 @@ fn parse(path: &Path, text: &str) -> Result<Text> {
 /// The words of a program must come from somewhere.
 pub fn need_command(command: &[String]) -> Result<()> {
     if command.is_empty() {
-        return Err(Failure::input("which program?").way_out(format!(
+        return Err(CliError::input("which program?").way_out(format!(
             "write it behind `--`, as in `-- java -cp classes Main`, or as `command` into {FILE}"
         )));
     }

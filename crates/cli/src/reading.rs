@@ -10,7 +10,7 @@ use untorn_trace::{BATCH, Event, EventIdx, Notes, Op, Source, Strictness, Tables
 
 use crate::config::Blocks;
 use crate::console::Progress;
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 use crate::files::Input;
 
 /// Defects listed in an error.
@@ -133,13 +133,13 @@ fn describe(validator: &Validator, tables: &Tables) -> Vec<String> {
     words.map(|defect| plain(&defect.describe(tables))).collect()
 }
 
-fn ill_formed(input: &Input, validator: &Validator, tables: &Tables) -> Failure {
+fn ill_formed(input: &Input, validator: &Validator, tables: &Tables) -> CliError {
     let mut lines = describe(validator, tables);
     let rest = validator.count().saturating_sub(LISTED as u64);
     if rest > 0 {
         lines.push(format!("and at least {} more", phrasing::number(rest)));
     }
-    Failure::input(format!("the trace cannot have happened, {}", input.name()))
+    CliError::input(format!("the trace cannot have happened, {}", input.name()))
         .details(lines)
         .way_out(format!(
             "`untorn trace validate {}` lists all; `--lenient` leaves such events out",

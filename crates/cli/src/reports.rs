@@ -5,11 +5,11 @@ use std::path::Path;
 use untorn_report::json;
 use untorn_report::model::{Evidence, Report};
 
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 
 /// Reads any report.
 pub fn read(path: &Path) -> Result<Report> {
-    let fail = |error: String| Failure::input(format!("{}: {error}", path.display()));
+    let fail = |error: String| CliError::input(format!("{}: {error}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| {
         fail(error.to_string()).way_out("`untorn check` writes untorn-out/report.json")
     })?;
@@ -18,7 +18,7 @@ pub fn read(path: &Path) -> Result<Report> {
 
 /// Reads the report of a check.
 pub fn read_of_check(path: &Path) -> Result<Report> {
-    let fail = |error: String| Failure::input(format!("{}: {error}", path.display()));
+    let fail = |error: String| CliError::input(format!("{}: {error}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
     json::parse(&text).map_err(|error| fail(format!("not a report of untorn check: {error}")))
 }
@@ -30,7 +30,7 @@ pub fn evidence<'r>(
     number: Option<u32>,
     command: &str,
 ) -> Result<&'r Evidence> {
-    let fail = |error: String| Failure::input(format!("{}: {error}", path.display()));
+    let fail = |error: String| CliError::input(format!("{}: {error}", path.display()));
     let violations = report.findings.iter().map(|finding| finding.number);
     let all: Vec<u32> =
         violations.chain(report.failures.iter().map(|failure| failure.number)).collect();

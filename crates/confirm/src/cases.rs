@@ -13,7 +13,7 @@
 use crate::core::Core;
 use crate::exact::SearchResult;
 use crate::ids::{NeedId, Node};
-use crate::order::Why;
+use crate::order::OrderKind;
 use crate::rows::{ones, size};
 use crate::saturation::Saturation;
 use crate::serialiser::serialise;
@@ -65,10 +65,10 @@ pub fn decide(core: &Core, known: &Saturation, budget: &mut u64) -> SearchResult
                 let reader = core.need(need).node;
                 let mut late = case.clone();
                 // Neither closes a cycle: the two are not ordered yet.
-                if late.order.add(reader, writer, Why::NotBetweenLate(need, source)).is_ok() {
+                if late.order.add(reader, writer, OrderKind::NotBetweenLate(need, source)).is_ok() {
                     open.push(late);
                 }
-                if case.order.add(writer, source, Why::NotBetweenEarly(need)).is_ok() {
+                if case.order.add(writer, source, OrderKind::NotBetweenEarly(need)).is_ok() {
                     open.push(case);
                 }
             }

@@ -150,12 +150,12 @@ const DROPPED: u32 = u32::MAX;
 /// For each variable whether it matters.
 pub fn relevant(extract: &Extract, nets: &Nets, reading: Reading) -> Vec<bool> {
     #[derive(Clone, Copy, Default)]
-    struct Facts {
+    struct TraceFacts {
         read: bool,
         differs: bool,
     }
     let memory = &extract.memory;
-    let mut facts = vec![Facts::default(); memory.variables.len()];
+    let mut facts = vec![TraceFacts::default(); memory.variables.len()];
     for net in &nets.nets {
         let initial = memory.resolve(memory.variables[net.slot.index()].initial);
         let own = &mut facts[net.slot.index()];

@@ -110,12 +110,12 @@ pub enum Stage {
 pub struct Confirmation {
     pub verdict: ValueVerdict,
     pub stage: Stage,
-    pub facts: Facts,
+    pub facts: TraceFacts,
 }
 
 /// What was examined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Facts {
+pub struct TraceFacts {
     /// Transactions with accesses, and how many of them are blocks.
     pub transactions: usize,
     pub blocks: usize,

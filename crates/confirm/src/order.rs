@@ -5,7 +5,7 @@ use crate::rows::{Rows, ones};
 
 /// Why one node must run before another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Why {
+pub enum OrderKind {
     /// `from` is the only block that can have served the read of `to`.
     OnlySource(NeedId),
     /// `from` wrote the variable and runs before the reader, and `to` is what it read: `from` must
@@ -24,7 +24,7 @@ pub enum Why {
 pub struct Step {
     pub from: Node,
     pub to: Node,
-    pub why: Why,
+    pub why: OrderKind,
 }
 
 /// The pair would close a cycle.
@@ -85,7 +85,7 @@ impl Order {
 
     /// Adds a pair and closes the order again.
     #[inline]
-    pub fn add(&mut self, from: Node, to: Node, why: Why) -> Result<(), Cycle> {
+    pub fn add(&mut self, from: Node, to: Node, why: OrderKind) -> Result<(), Cycle> {
         if self.has(from, to) {
             return Ok(());
         }

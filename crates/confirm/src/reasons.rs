@@ -8,7 +8,7 @@ use crate::blocks::{Block, Extract};
 use crate::core::{Core, Need};
 use crate::ids::{NeedId, Node};
 use crate::lost_update::LostUpdate;
-use crate::order::{Step, Why};
+use crate::order::{OrderKind, Step};
 use crate::own_read::OwnRead;
 use crate::rows::ones;
 use crate::saturation::{Contradiction, Saturation};
@@ -177,23 +177,24 @@ impl Explainer<'_> {
     /// Explains the order that a step uses.
     fn premise(&self, step: &Step, until: usize, reported: &mut ReportedOrders) {
         match step.why {
-            Why::NotBetweenEarly(id) => {
+            OrderKind::NotBetweenEarly(id) => {
                 self.path(step.from, self.core.need(id).node, until, reported);
             }
-            Why::NotBetweenLate(id, source) => {
+            OrderKind::NotBetweenLate(id, source) => {
                 self.path(source, step.to, until, reported);
                 self.report_source(id, source, reported);
             }
             _ => {}
         }
-        if let Why::NotBetweenEarly(id) = step.why {
+        if let OrderKind::NotBetweenEarly(id) = step.why {
             self.report_source(id, step.to, reported);
         }
     }
 
     /// Adds that a read has only one source, unless a step contains it already.
     fn report_source(&self, id: NeedId, source: Node, reported: &mut ReportedOrders) {
-        let step = Step { from: source, to: self.core.need(id).node, why: Why::OnlySource(id) };
+        let step =
+            Step { from: source, to: self.core.need(id).node, why: OrderKind::OnlySource(id) };
         let forced = self.forced(&step);
         if !reported.forced.contains(&forced) {
             reported.forced.push(forced);
@@ -233,27 +234,27 @@ impl Explainer<'_> {
     }
 
     fn forced(&self, step: &Step) -> Forced {
-        let (Why::OnlySource(id)
-        | Why::NotBetweenEarly(id)
-        | Why::NotBetweenLate(id, _)
-        | Why::EverySource(id)
-        | Why::AfterEverySource(id)) = step.why;
+        let (OrderKind::OnlySource(id)
+        | OrderKind::NotBetweenEarly(id)
+        | OrderKind::NotBetweenLate(id, _)
+        | OrderKind::EverySource(id)
+        | OrderKind::AfterEverySource(id)) = step.why;
         let need = self.core.need(id);
         let var = self.core.slots[need.slot as usize].var;
         let read = self.read(need);
         let because = match step.why {
-            Why::OnlySource(_) => {
+            OrderKind::OnlySource(_) => {
                 let write = self.write(step.from, need.slot);
                 OrderReason::Read { var, write: (step.from != Node::START).then_some(write), read }
             }
-            Why::NotBetweenEarly(_) => {
+            OrderKind::NotBetweenEarly(_) => {
                 OrderReason::NotBetweenEarly { var, reader: self.block(need.node), read }
             }
-            Why::NotBetweenLate(_, source) => {
+            OrderKind::NotBetweenLate(_, source) => {
                 OrderReason::NotBetweenLate { var, source: self.party(source), read }
             }
-            Why::EverySource(_) => OrderReason::EverySource { var, read },
-            Why::AfterEverySource(_) => OrderReason::AfterEverySource { var, read },
+            OrderKind::EverySource(_) => OrderReason::EverySource { var, read },
+            OrderKind::AfterEverySource(_) => OrderReason::AfterEverySource { var, read },
         };
         Forced { from: self.party(step.from), to: self.party(step.to), because }
     }

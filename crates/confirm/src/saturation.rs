@@ -21,7 +21,7 @@
 use crate::core::{Core, Need};
 use crate::ids::{NeedId, Node};
 use crate::lost_update::{self, LostUpdate};
-use crate::order::{Cycle, Order, Why};
+use crate::order::{Cycle, Order, OrderKind};
 use crate::rows::{Rows, ones, size};
 
 /// Why there is no serial order.
@@ -130,17 +130,17 @@ impl Saturation {
         source: Node,
     ) -> Result<(), Contradiction> {
         let reader = need.node;
-        self.order.add(source, reader, Why::OnlySource(id))?;
+        self.order.add(source, reader, OrderKind::OnlySource(id))?;
         let writers = core.writers.row(need.slot as usize);
         for (word, &writers) in writers.iter().enumerate() {
             let others = writers & !bit(source, word) & !bit(reader, word);
             let early = others & self.order.before(reader)[word] & !self.order.before(source)[word];
             for writer in ones(&[early]).map(|bit| Node::new(word * 64 + bit)) {
-                self.order.add(writer, source, Why::NotBetweenEarly(id))?;
+                self.order.add(writer, source, OrderKind::NotBetweenEarly(id))?;
             }
             let late = others & self.order.after(source)[word] & !self.order.after(reader)[word];
             for writer in ones(&[late]).map(|bit| Node::new(word * 64 + bit)) {
-                self.order.add(reader, writer, Why::NotBetweenLate(id, source))?;
+                self.order.add(reader, writer, OrderKind::NotBetweenLate(id, source))?;
             }
         }
         Ok(())
@@ -160,7 +160,7 @@ impl Saturation {
         for (word, &common) in scratch.iter().enumerate() {
             let missing = common & !order.before(reader)[word];
             for early in ones(&[missing]).map(|bit| Node::new(word * 64 + bit)) {
-                order.add(early, reader, Why::EverySource(id))?;
+                order.add(early, reader, OrderKind::EverySource(id))?;
             }
         }
         let writers = core.writers.row(need.slot as usize);
@@ -176,7 +176,7 @@ impl Saturation {
         for (word, &common) in scratch.iter().enumerate() {
             let missing = common & !order.after(reader)[word] & !bit(reader, word);
             for late in ones(&[missing]).map(|bit| Node::new(word * 64 + bit)) {
-                order.add(reader, late, Why::AfterEverySource(id))?;
+                order.add(reader, late, OrderKind::AfterEverySource(id))?;
             }
         }
         Ok(())

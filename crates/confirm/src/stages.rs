@@ -13,7 +13,9 @@ use crate::saturation::{self, Probed, Saturation, probe};
 use crate::structure::complete;
 use crate::values::{Contradiction, SymbolicValue};
 use crate::verdict::{SerialOrder, UndecidedReason, ValueVerdict};
-use crate::{Confirmation, Facts, Method, Options, Stage, cases, printed, reasons, serialiser};
+use crate::{
+    Confirmation, Method, Options, Stage, TraceFacts, cases, printed, reasons, serialiser,
+};
 
 /// Problems with more nodes are first refuted on the tangled variables alone.
 const LARGE: usize = 256;
@@ -56,14 +58,14 @@ impl<'a> Stages<'a> {
         Confirmation { verdict, stage, facts }
     }
 
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TraceFacts {
         let with_access = || self.extract.blocks.iter().filter(|block| block.accesses);
-        Facts {
+        TraceFacts {
             transactions: with_access().count(),
             blocks: with_access().filter(|block| block.label.is_some()).count(),
             open: self.extract.open,
             cuts: self.extract.cuts,
-            ..Facts::default()
+            ..TraceFacts::default()
         }
     }
 
@@ -97,7 +99,7 @@ impl<'a> Stages<'a> {
     }
 
     /// The stages after own-read.
-    fn decide(&self, facts: &mut Facts) -> Decision {
+    fn decide(&self, facts: &mut TraceFacts) -> Decision {
         let method = self.options.method;
         let counts = relevant(&self.extract, &self.nets, Reading::Strict);
         let tangle = Tangle::new(&self.extract, &counts);

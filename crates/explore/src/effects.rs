@@ -43,7 +43,7 @@ const MAX_LINES: usize = 16;
 
 /// What runs without a known violation look like.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Normal {
+pub(crate) struct NormalBehaviour {
     /// Runs that ended well.
     good: Sample,
     /// All runs, those that failed as well.
@@ -63,13 +63,13 @@ struct Sample {
     surprising: u32,
 }
 
-impl Normal {
+impl NormalBehaviour {
     /// Adds a run in which nothing was found. One that failed says nothing of what is normal, as long as another one
     /// ended well.
-    pub(crate) fn learn(&mut self, ran: &RunResult) {
-        self.all.learn(ran);
+    pub(crate) fn add_good_run(&mut self, ran: &RunResult) {
+        self.all.add_good_run(ran);
         if ended_well(ran) {
-            self.good.learn(ran);
+            self.good.add_good_run(ran);
         }
     }
 
@@ -89,7 +89,7 @@ impl Normal {
 }
 
 impl Sample {
-    fn learn(&mut self, ran: &RunResult) {
+    fn add_good_run(&mut self, ran: &RunResult) {
         if self.runs >= ENOUGH_RUNS {
             let is_surprising = self.new_lines(ran).next().is_some();
             self.surprising += u32::from(is_surprising);
@@ -235,8 +235,8 @@ pub(crate) mod tests {
 
     #[test]
     fn only_what_is_new_counts_and_the_order_of_lines_does_not() {
-        let mut normal = Normal::default();
-        normal.learn(&good("a\nb\n"));
+        let mut normal = NormalBehaviour::default();
+        normal.add_good_run(&good("a\nb\n"));
         assert_eq!(normal.compare(&good("b\na\n")), []);
         let failed = [("java.lang.AssertionError", "\"x\" is 5", None)];
         let bad = result(ExitKind::Exit(1), "b\nlost 5\n", &failed);
@@ -250,8 +250,8 @@ pub(crate) mod tests {
     fn a_crash_is_never_learned_as_normal_once_a_run_ended_well() {
         let crash = result(ExitKind::Exit(1), "", &[("Error", "", None)]);
         for order in [[&good("a\n"), &crash], [&crash, &good("a\n")]] {
-            let mut normal = Normal::default();
-            order.into_iter().for_each(|ran| normal.learn(ran));
+            let mut normal = NormalBehaviour::default();
+            order.into_iter().for_each(|ran| normal.add_good_run(ran));
             assert!(printed(&normal.compare(&crash)).contains(&"uncaught: Error".to_owned()));
         }
     }
@@ -259,43 +259,43 @@ pub(crate) mod tests {
     /// A log that is another one in each run is no evidence; what it says of exceptions and exit codes still is.
     #[test]
     fn lines_of_a_noisy_program_are_no_effect() {
-        let mut normal = Normal::default();
+        let mut normal = NormalBehaviour::default();
         for run in 0..2 * ENOUGH_RUNS {
-            normal.learn(&good(&format!("took {run} steps\n")));
+            normal.add_good_run(&good(&format!("took {run} steps\n")));
         }
         assert_eq!(normal.compare(&good("took 77 steps\n")), []);
         let bad = result(ExitKind::Exit(1), "took 78 steps\n", &[("Error", "x", None)]);
         assert_eq!(printed(&normal.compare(&bad)), ["uncaught: Error: x", "exit code 1"]);
-        let mut calm = Normal::default();
+        let mut calm = NormalBehaviour::default();
         for _ in 0..2 * ENOUGH_RUNS {
-            calm.learn(&good("took 5 steps\n"));
+            calm.add_good_run(&good("took 5 steps\n"));
         }
         assert_eq!(printed(&calm.compare(&good("took 77 steps\n"))), ["printed \"took 77 steps\""]);
     }
 
     #[test]
     fn a_line_that_is_printed_twice_is_new() {
-        let mut normal = Normal::default();
-        normal.learn(&good("sold seat 7\n"));
+        let mut normal = NormalBehaviour::default();
+        normal.add_good_run(&good("sold seat 7\n"));
         let twice = good("sold seat 7\nsold seat 7\n");
         assert_eq!(printed(&normal.compare(&twice)), ["printed \"sold seat 7\""]);
     }
 
     #[test]
     fn a_line_that_is_always_printed_is_missed() {
-        let mut normal = Normal::default();
+        let mut normal = NormalBehaviour::default();
         for _ in 0..ENOUGH_RUNS {
-            normal.learn(&good("a\ndone\n"));
+            normal.add_good_run(&good("a\ndone\n"));
         }
         assert_eq!(printed(&normal.compare(&good("a\n"))), ["did not print \"done\""]);
-        normal.learn(&good("a\n"));
+        normal.add_good_run(&good("a\n"));
         assert_eq!(normal.compare(&good("a\n")), []);
     }
 
     #[test]
     fn standard_error_counts_and_stack_traces_count_once() {
-        let mut normal = Normal::default();
-        normal.learn(&good(""));
+        let mut normal = NormalBehaviour::default();
+        normal.add_good_run(&good(""));
         let mut bad = result(ExitKind::Exit(0), "", &[("Error", "x", None)]);
         bad.stderr = b"Exception in thread \"t\" Error: x\n\tat A.b(A.java:1)\n".to_vec();
         assert_eq!(printed(&normal.compare(&bad)), ["uncaught: Error: x"]);

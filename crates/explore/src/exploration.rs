@@ -45,12 +45,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
-use untorn_frontend::{ExitKind, FaultKind, FrontEnd, FrontEndError, PlainRun, RunResult, Unseen};
+use untorn_frontend::{
+    ExitKind, FrontEnd, FrontEndError, FrontEndErrorKind, PlainRun, RecordingGap, RunResult,
+};
 use untorn_predict::lock_valid::LockValidAnswer;
 use untorn_schedule::{Plan, RunSpec};
 
 use crate::conflict_order::{ConflictOrder, Novelty};
-use crate::effects::Normal;
+use crate::effects::NormalBehaviour;
 use crate::failure::{FailureSignature, failed};
 use crate::feasibility::Feasibility;
 use crate::inversion::LockOrders;
@@ -58,7 +60,7 @@ use crate::judge::Values;
 use crate::run::{LoadOptions, Run};
 use crate::steer;
 use crate::strategy::Strategy;
-use crate::target::{Identity, Key, PredictedReordering, Prediction, Target, Unreached, Variant};
+use crate::target::{Identity, Key, NoFinding, PredictedReordering, Prediction, Target, Variant};
 
 use budget::Budget;
 use candidates::KnownAnswers;
@@ -66,10 +68,10 @@ use control_runs::ControlRun;
 pub use evidence::{Evidence, PrematureSleep};
 pub use failures::{Cause, CauseStep, Dependence, Failure};
 pub use focus::FocusActivity;
-pub use inputs::{InputSearch, explore};
-pub use options::{Earlier, Focus, Options, Shard};
-pub use outcome::{AtomicityViolation, Deadlock, ExploreError, Outcome, Progress, Unsearched};
-pub use replays::ReplayTrial;
+pub use inputs::{InputSearchSummary, explore};
+pub use options::{EarlierExplorations, Focus, Options, Shard};
+pub use outcome::{AtomicityViolation, Deadlock, ExploreError, Outcome, Progress, SearchGaps};
+pub use replays::ReplayResult;
 use run_store::{RunStore, forget};
 use sweep::Sweep;
 use target_set::TargetSet;
@@ -92,7 +94,7 @@ pub struct Exploration<'a> {
     budget: Budget<'a>,
     runs: RunStore,
     targets: TargetSet,
-    normal: Normal,
+    normal: NormalBehaviour,
     novelty: Novelty,
     undirected: Undirected,
     marks: Option<HoldMarks>,
@@ -107,19 +109,19 @@ pub struct Exploration<'a> {
     /// Directed runs that each target may have; grows while time is left.
     attempts: u32,
     /// Methods were refuted since the last undirected run.
-    is_stale: bool,
+    refuted_since_initial_run: bool,
     /// By candidate: how often its effects showed without it as well.
-    anyway: FxHashMap<Key, u32>,
+    shown_without_interruption: FxHashMap<Key, u32>,
     /// Runs that were made to undo interruptions.
-    trials: u32,
+    undo_runs: u32,
     /// By trace: what came of the one replay of it.
-    replays: FxHashMap<PathBuf, ReplayTrial>,
+    replays: FxHashMap<PathBuf, ReplayResult>,
     /// What came of the program as it is, once that was tried.
     plain: Option<Option<PlainRun>>,
     /// Exceptions that end threads whenever a test runs, and that it expects.
-    usual: BTreeSet<FailureSignature>,
+    expected_exceptions: BTreeSet<FailureSignature>,
     /// Deadlocks while no run had ended well, though the program does if nobody records it.
-    doubtful_deadlocks: Vec<Deadlock>,
+    unconfirmed_deadlocks: Vec<Deadlock>,
     /// The trace that was replayed last, and what came of that.
     last_replay: Option<(PathBuf, RunResult)>,
     outcome: Outcome,
@@ -158,7 +160,7 @@ impl<'a> Exploration<'a> {
             budget: Budget::new(options.time, options.runs, stop),
             runs: RunStore::new(folder, options.initial.len(), options.earlier.runs),
             targets: TargetSet::default(),
-            normal: Normal::default(),
+            normal: NormalBehaviour::default(),
             novelty: Novelty::default(),
             undirected: Undirected::default(),
             marks: None,
@@ -168,13 +170,13 @@ impl<'a> Exploration<'a> {
             sweep: Sweep::default(),
             followed: FxHashSet::default(),
             attempts: options.per_candidate,
-            is_stale: false,
-            anyway: FxHashMap::default(),
-            trials: 0,
+            refuted_since_initial_run: false,
+            shown_without_interruption: FxHashMap::default(),
+            undo_runs: 0,
             replays: FxHashMap::default(),
             plain: None,
-            usual: BTreeSet::new(),
-            doubtful_deadlocks: Vec::new(),
+            expected_exceptions: BTreeSet::new(),
+            unconfirmed_deadlocks: Vec::new(),
             last_replay: None,
             outcome: Outcome { earlier: options.earlier.findings, ..Outcome::default() },
             options,
@@ -209,7 +211,7 @@ impl<'a> Exploration<'a> {
             self.make_runs(requests)?;
         }
         while !self.is_over() && !self.has_only() {
-            let requests = self.next_requests();
+            let requests = self.next_runs();
             if requests.is_empty() {
                 self.outcome.saturation = self.novelty.saturation();
                 break;
@@ -226,7 +228,7 @@ impl<'a> Exploration<'a> {
 
     /// What to run next, at once: control runs; plans for different violations and for locks that are taken in
     /// different orders; undirected runs, from time to time and when there are no plans.
-    fn next_requests(&mut self) -> Vec<NextRun> {
+    fn next_runs(&mut self) -> Vec<NextRun> {
         let room = self.options.jobs.max(1);
         let mut requests: Vec<NextRun> = Vec::new();
         requests.extend(std::iter::from_fn(|| self.next_control_run()).take(room));
@@ -247,8 +249,8 @@ impl<'a> Exploration<'a> {
             self.outcome.directed += 1;
             requests.push(NextRun::undirected(RunSpec::plan(plan)));
         }
-        if requests.is_empty() && self.is_stale {
-            self.is_stale = false;
+        if requests.is_empty() && self.refuted_since_initial_run {
+            self.refuted_since_initial_run = false;
             requests.extend(self.options.initial.first().cloned().map(NextRun::undirected));
         }
         while requests.len() < room {
@@ -323,7 +325,7 @@ impl<'a> Exploration<'a> {
 
     /// Counts a run that was ended because time was over.
     fn note_cut_off(&mut self, error: &FrontEndError) -> bool {
-        let is_cut_off = error.kind == FaultKind::OutOfTime;
+        let is_cut_off = error.kind == FrontEndErrorKind::OutOfTime;
         self.outcome.cut_off += u32::from(is_cut_off);
         is_cut_off
     }
@@ -338,8 +340,8 @@ impl<'a> Exploration<'a> {
         });
         let ready = open.filter_map(|(index, target)| {
             let prediction = target.predictions.front()?;
-            let doubt = prediction.reordering.doubt();
-            Some(((doubt > 1, target.attempts, doubt, target.rank(), index), index))
+            let uncertainty = prediction.reordering.uncertainty();
+            Some(((uncertainty > 1, target.attempts, uncertainty, target.rank(), index), index))
         });
         ready.min_by_key(|(rank, _)| *rank).map(|(_, index)| index)
     }
@@ -380,7 +382,7 @@ impl<'a> Exploration<'a> {
     fn plan_of(
         &self,
         prediction: &Prediction,
-    ) -> Result<(Option<Plan>, Option<Variant>), Option<Unreached>> {
+    ) -> Result<(Option<Plan>, Option<Variant>), Option<NoFinding>> {
         let run = self.runs.get(prediction.run).ok_or(None)?;
         let goal = &prediction.goal.events;
         let reordering = match &prediction.reordering {
@@ -392,7 +394,7 @@ impl<'a> Exploration<'a> {
                 match Feasibility::guess(&run.history, &prediction.goal) {
                     LockValidAnswer::Feasible(suffix) => Some(suffix.reordering()),
                     LockValidAnswer::Undecided(_) => None,
-                    LockValidAnswer::Infeasible => return Err(Some(Unreached::Infeasible)),
+                    LockValidAnswer::Infeasible => return Err(Some(NoFinding::Infeasible)),
                 }
             }
         };
@@ -406,7 +408,7 @@ impl<'a> Exploration<'a> {
             (None, _) | (_, Variant::Bare) => steer::bare_plan(run, goal),
         };
         if variant == Variant::Free && plan.is_none() {
-            return Err(Some(Unreached::NoPlaces));
+            return Err(Some(NoFinding::NoPlaces));
         }
         if let Some(plan) = plan.as_mut().filter(|_| variant != Variant::Free) {
             plan.holds = steer::holds(run, goal);
@@ -474,17 +476,17 @@ impl<'a> Exploration<'a> {
         let target = request.target;
         let lasting = ran.unseen.iter().filter(|unseen| unseen.is_of_the_program());
         self.outcome.unseen.extend(lasting.map(ToString::to_string));
-        let unresolved = ran.unseen.iter().filter_map(Unseen::unresolved).max();
+        let unresolved = ran.unseen.iter().filter_map(RecordingGap::unresolved).max();
         self.outcome.unresolved = self.outcome.unresolved.max(unresolved.unwrap_or(0));
         self.outcome.timed_out += u32::from(ran.exit == ExitKind::TimedOut);
         if let (Some(index), Some(followed)) = (target, &ran.followed) {
             let why = followed.released.clone().unwrap_or_else(|| "the program ended".to_owned());
-            self.targets[index].last = Some(Unreached::NotFollowed(why));
+            self.targets[index].last = Some(NoFinding::NotFollowed(why));
         }
         // Without a single run that was looked at there is nothing to report.
         let is_late = self.outcome.runs > 1 && self.budget.deadline().is_over();
         self.outcome.unsearched.runs += u32::from(is_late);
-        self.learn_usual(&ran);
+        self.note_expected_exceptions(&ran);
         if self.outcome.runs == ENOUGH_FAILURES && self.outcome.good_runs == 0 {
             // Later there may be no time to see what the program does alone.
             self.run_plain();
@@ -531,7 +533,7 @@ impl<'a> Exploration<'a> {
         is_evidence |= self.note_deadlock(&run);
         is_evidence |= self.note_failures(&run);
         // What is inside of a refuted method, or around it, shows only now.
-        self.is_stale |= self.outcome.refuted.len() > refuted;
+        self.refuted_since_initial_run |= self.outcome.refuted.len() > refuted;
         let reward = match () {
             () if self.outcome.finding_count() > known => Reward::Finding,
             () if new > 0 => Reward::Candidate,
@@ -574,12 +576,12 @@ impl<'a> Exploration<'a> {
             }
             let why = match &target.last {
                 Some(why) if tried_all(target) => why.clone(),
-                _ if tried_all(target) => Unreached::Undecided,
-                _ => Unreached::OutOfBudget,
+                _ if tried_all(target) => NoFinding::Undecided,
+                _ => NoFinding::OutOfBudget,
             };
             match why {
-                Unreached::Harmless => self.outcome.harmless += 1,
-                Unreached::Infeasible => self.outcome.infeasible += 1,
+                NoFinding::Harmless => self.outcome.harmless += 1,
+                NoFinding::Infeasible => self.outcome.infeasible += 1,
                 why => self.outcome.unreached.push((target.key.clone(), why)),
             }
         }

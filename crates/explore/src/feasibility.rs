@@ -1,11 +1,11 @@
 //! Looks for a reordering of a run that reaches a goal: the surest there is.
 
-use untorn_predict::candidates::PairCandidate;
+use untorn_predict::candidates::TwoVariableCandidate;
 use untorn_predict::lock_valid::{LockValid, LockValidAnswer};
 use untorn_predict::precise::{Decision, Precise};
 use untorn_predict::sat::Budget;
 use untorn_predict::simulation::{Knowledge, Simulation};
-use untorn_predict::{At, Deadline, Facts, Goal, History, Strength};
+use untorn_predict::{At, Deadline, Goal, History, HistoryIndex, Strength};
 
 use crate::strategy::{Planning, Strategy};
 use crate::target::PredictedReordering;
@@ -23,7 +23,7 @@ pub(crate) struct Feasibility<'f, 'h> {
 impl<'f, 'h> Feasibility<'f, 'h> {
     /// What is not found by the deadline is not found.
     pub(crate) fn new(
-        facts: &'f Facts<'h>,
+        facts: &'f HistoryIndex<'h>,
         knowledge: &'f Knowledge,
         strategy: Strategy,
         deadline: Deadline,
@@ -68,7 +68,7 @@ impl<'f, 'h> Feasibility<'f, 'h> {
 
     /// What [`PredictedReordering::NotRuledOut`] stands for.
     pub(crate) fn guess(history: &History, goal: &Goal) -> LockValidAnswer {
-        let facts = Facts::new(history);
+        let facts = HistoryIndex::new(history);
         LockValid::new(&facts).verdict(goal)
     }
 
@@ -80,14 +80,14 @@ impl<'f, 'h> Feasibility<'f, 'h> {
     }
 
     /// The same for all but the last event of four, if that is sure to follow: see
-    /// [`PairCandidate::early`].
+    /// [`TwoVariableCandidate::early`].
     pub(crate) fn early(&mut self, goal: &Goal) -> Option<(Goal, PredictedReordering, At)> {
         if goal.events.len() < 4 || self.strategy == Strategy::PlansOnce(Planning::Locks) {
             return None;
         }
-        let (part, pending) = PairCandidate::early(goal)?;
+        let (part, pending) = TwoVariableCandidate::early(goal)?;
         let Decision::Feasible(outline) = self.precise.judge(&part) else { return None };
-        let follows = PairCandidate::is_pending(self.history, &outline, pending);
+        let follows = TwoVariableCandidate::is_pending(self.history, &outline, pending);
         follows.then_some((part, PredictedReordering::Precise(outline), pending))
     }
 }

@@ -28,7 +28,7 @@ impl Instance {
 }
 
 /// Where the other thread accesses two variables.
-struct Remote {
+struct IntruderSites {
     /// In the order of time.
     sites: [SiteAccess; 2],
     /// The variable that the torn block accesses first comes first here, too.
@@ -156,7 +156,7 @@ impl<'r> Accesses<'r> {
                 lasts.into_iter().find_map(|last| self.ending_at(key, first, second, last))
             }
             (Shape::Two { same_order, is_one_object, .. }, &[first, other, more, _]) => {
-                let remote = Remote { sites: [other, more], same_order, is_one_object };
+                let remote = IntruderSites { sites: [other, more], same_order, is_one_object };
                 lasts.into_iter().find_map(|last| self.crossing_at(key, first, &remote, last))
             }
             _ => None,
@@ -187,7 +187,7 @@ impl<'r> Accesses<'r> {
         &self,
         key: &Key,
         first: SiteAccess,
-        remote: &Remote,
+        remote: &IntruderSites,
         last: At,
     ) -> Option<Instance> {
         let history = &self.run.history;
@@ -256,7 +256,7 @@ impl<'r> Accesses<'r> {
     }
 
     /// Whether two accesses are of two variables, of one object or of two as is wanted.
-    fn is_pair(&self, one: At, other: At, remote: &Remote) -> bool {
+    fn is_pair(&self, one: At, other: At, remote: &IntruderSites) -> bool {
         let (one, other) = (self.var(one), self.var(other));
         let [object, of_other] = [one, other].map(|var| self.run.objects.of(var));
         let is_one_object = object.is_some() && object == of_other;

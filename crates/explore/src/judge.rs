@@ -7,7 +7,7 @@
 use untorn_confirm::{Options, Reason, ValueVerdict, Window, confirm};
 use untorn_predict::{At, BlockId, Origin, Pattern};
 use untorn_serializability::context::{Context, Gatherer};
-use untorn_serializability::{Block, Cycle, Edge, Step, Transaction, Violation, Why};
+use untorn_serializability::{Block, Cycle, Edge, EdgeKind, Step, Transaction, Violation};
 use untorn_trace::{
     Access, BlockKind, Event, EventIdx, LabelId, LockId, Op, SiteId, ThreadId, VarId,
 };
@@ -17,7 +17,7 @@ use crate::effects::Effect;
 use crate::instance::Instance;
 use crate::run::Run;
 use crate::target::{Key, Shape};
-use crate::tracked_calls::Answer;
+use crate::tracked_calls::CallResult;
 use untorn_frontend::ExitKind;
 
 /// Traces longer than this are judged by the window around the instance.
@@ -42,7 +42,7 @@ pub enum Values {
 
 /// What was found out about an instance.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct Judgement {
     pub values: Values,
     /// What is visible, and does not show without the interruption, as far as that could be tested.
     pub effects: Vec<Effect>,
@@ -65,14 +65,14 @@ pub struct Judged {
     /// The block around what came between, whether or not it is a block at stake.
     pub intruder: Option<LabelId>,
     /// The calls that look meant to be one step.
-    pub composed: Option<Composed>,
+    pub composed: Option<TornComposition>,
     /// Only what these calls said makes it harmful.
-    pub(crate) is_doubtful: bool,
+    pub(crate) needs_control_run: bool,
 }
 
 /// A composition that was torn.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Composed {
+pub struct TornComposition {
     pub id: CompositionId,
     /// The first call, what came between if it was a call, and the second.
     pub calls: Vec<CallMade>,
@@ -88,27 +88,27 @@ pub struct CallMade {
     /// What is called.
     pub api: LabelId,
     pub site: SiteId,
-    pub answer: Option<Answer>,
+    pub answer: Option<CallResult>,
 }
 
 /// Answers that calls do not give when nobody comes between them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Surprise {
     /// Of the first call.
-    pub after: Answer,
+    pub after: CallResult,
     /// Of the second, and what it says otherwise.
-    pub said: Answer,
-    pub usual: Answer,
+    pub said: CallResult,
+    pub usual: CallResult,
 }
 
 /// What may be held against an instance beside its values.
 #[derive(Clone, Debug)]
 pub(crate) struct Harm<'a> {
     pub effects: &'a [Effect],
-    pub composed: Option<Composed>,
+    pub composed: Option<TornComposition>,
 }
 
-impl Judged {
+impl Judgement {
     /// Whether it is called a violation. A declared block that was torn is one, unless by accesses that are open to
     /// others. That other code was meant to be atomic is only inferred: then the values must prove the harm. Of a lost
     /// update they do. Reading twice, or showing others a value and then another one, is what polling, flags and
@@ -132,8 +132,8 @@ impl Judged {
     ) -> Self {
         let harm = Harm { effects: &effects, composed: self.composed.clone() };
         let is_harmful = is_harmful(run, key, instance, &harm);
-        let is_doubtful = is_doubtful(run, key, instance, &harm);
-        Self { effects, is_harmful, is_doubtful, ..self }
+        let needs_control_run = needs_control_run(run, key, instance, &harm);
+        Self { effects, is_harmful, needs_control_run, ..self }
     }
 
     /// How much it proves: more is better.
@@ -175,17 +175,17 @@ fn is_harmful(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) -> boo
 
 /// Whether calls that look meant to be one step were torn in a way that their caller can tell: by what they said, or
 /// because one saw the old half and the other the new half of a change.
-fn breaks(key: &Key, composed: &Composed) -> bool {
+fn breaks(key: &Key, composed: &TornComposition) -> bool {
     composed.surprise.is_some() || saw_half(key, composed)
 }
 
-fn saw_half(key: &Key, composed: &Composed) -> bool {
+fn saw_half(key: &Key, composed: &TornComposition) -> bool {
     let is_half = matches!(key.shape, Shape::Two { writes: [false, true, true, false], .. });
     is_half && composed.is_exact && !key.facts.is_collection && !key.facts.is_library
 }
 
 /// Whether nothing is held against it but what calls said.
-fn is_doubtful(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) -> bool {
+fn needs_control_run(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) -> bool {
     let Some(composed) = &harm.composed else { return false };
     harm.effects.is_empty() && !saw_half(key, composed) && !is_lost_update(run, key, instance)
 }
@@ -237,7 +237,7 @@ fn is_copy(run: &Run, [first, write]: [At; 2]) -> bool {
     value.is_some() && reads.next().is_some_and(|at| history.event(at).value() == value)
 }
 
-pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) -> Judged {
+pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) -> Judgement {
     let mut names: Vec<Named<'_>> = vec![(key.origin, &key.block)];
     let mut events = with_blocks(run, &names);
     let mut values = by_values(run, key, &events, instance);
@@ -254,7 +254,7 @@ pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) 
     }
     let cycle = cycle(run, key, &events, instance);
     let intruder = run.block_around_both(instance.other);
-    Judged {
+    Judgement {
         values,
         is_harmful: is_harmful(run, key, instance, harm),
         is_open: is_open(run, instance),
@@ -263,7 +263,7 @@ pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) 
         untested: Vec::new(),
         is_unclear: false,
         composed: harm.composed.clone(),
-        is_doubtful: is_doubtful(run, key, instance, harm),
+        needs_control_run: needs_control_run(run, key, instance, harm),
         ended: run.ran.exit,
         context: context_of(&cycle, &events),
         cycle,
@@ -334,8 +334,8 @@ fn confirmed(run: &Run, events: &[Event], instance: &Instance) -> Values {
     match confirm(events, &run.tables, &options).verdict {
         ValueVerdict::NotAtomic(reason) => Values::NotAtomic { reason, whole },
         ValueVerdict::Atomic(_) => Values::Atomic,
-        ValueVerdict::Undecided(doubt) => {
-            Values::Undecided(untorn_confirm::phrasing::undecided(&doubt, &run.tables))
+        ValueVerdict::Undecided(uncertainty) => {
+            Values::Undecided(untorn_confirm::phrasing::undecided(&uncertainty, &run.tables))
         }
     }
 }
@@ -344,7 +344,7 @@ fn confirmed(run: &Run, events: &[Event], instance: &Instance) -> Values {
 fn cycle(run: &Run, key: &Key, events: &[Event], instance: &Instance) -> Violation {
     let step = |at: At| Step { at: at.into(), event: events[at.index()] };
     let edge = |from: At, to: At, why| Edge { from: step(from), to: step(to), why };
-    let conflict = |at: At| Why::Variable(VarId(run.history.event(at).op.target()));
+    let conflict = |at: At| EdgeKind::Variable(VarId(run.history.event(at).op.target()));
     let own = |at: At, block| Transaction { thread: run.history.event(at).thread, block };
     let torn = counted(run, instance.own, (key.origin, &key.block), events);
     let named = intruder(run, key, instance);
@@ -356,7 +356,7 @@ fn cycle(run: &Run, key: &Key, events: &[Event], instance: &Instance) -> Violati
     if one != other && intruding.is_none() {
         // Nothing but the order of its thread holds them together.
         transactions.push(own(other, None));
-        edges.insert(1, edge(one, other, Why::ProgramOrder));
+        edges.insert(1, edge(one, other, EdgeKind::ProgramOrder));
     }
     let refuted = torn.into_iter().collect();
     Violation { cycle: Cycle { transactions, edges }, refuted, occurrences: 1 }

@@ -29,14 +29,14 @@ pub use conflict_order::Saturation;
 pub use deadlock::{DeadlockState, EventAt, HeldLock, WaitingThread};
 pub use effects::Effect;
 pub use exploration::{
-    AtomicityViolation, Cause, CauseStep, Deadlock, Dependence, Earlier, Evidence, Exploration,
-    ExploreError, Failure, Focus, FocusActivity, InputSearch, Options, Outcome, PrematureSleep,
-    Progress, ReplayTrial, Shard, Unsearched, explore,
+    AtomicityViolation, Cause, CauseStep, Deadlock, Dependence, EarlierExplorations, Evidence,
+    Exploration, ExploreError, Failure, Focus, FocusActivity, InputSearchSummary, Options, Outcome,
+    PrematureSleep, Progress, ReplayResult, SearchGaps, Shard, explore,
 };
 pub use failure::{FailureKind, FailureSignature};
-pub use judge::{CallMade, Composed, Judged, Surprise, Values, weight};
+pub use judge::{CallMade, Judgement, Surprise, TornComposition, Values, weight};
 pub use run::{Run, RunError};
 pub use significance::{Benign, Significance};
 pub use strategy::{Judge, Planning, Strategy};
-pub use target::{Identity, Key, KeyFacts, Shape, Target, Unreached};
-pub use tracked_calls::Answer;
+pub use target::{Identity, Key, KeyFacts, NoFinding, Shape, Target};
+pub use tracked_calls::CallResult;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use untorn_predict::candidates::Sources;
-use untorn_predict::{At, BlockId, Deadline, Facts, History};
+use untorn_predict::candidates::BlockScope;
+use untorn_predict::{At, BlockId, Deadline, History, HistoryIndex};
 use untorn_schedule::{ExpectedEvents, Marks, Role};
 use untorn_serializability::atomizer::Atomizer;
 use untorn_serializability::{Checker, Warning};
@@ -93,8 +93,8 @@ fn is_around(history: &History, later: At, earlier: At) -> bool {
 /// that would complete a candidate.
 pub fn suspicious(run: &Run) -> Marks {
     let history = &run.history;
-    let facts = Facts::new(history);
-    let (suspects, _) = run.suspects(&facts, Sources::All, Deadline::NEVER);
+    let facts = HistoryIndex::new(history);
+    let (suspects, _) = run.suspects(&facts, BlockScope::All, Deadline::NEVER);
     let lasts = suspects.iter().filter_map(|suspect| run.site(suspect.key.places.last()?));
     let mut sites: BTreeSet<SiteId> = lasts.collect();
     let mut atomizer = Atomizer::new();

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_predict::candidates::{
-    self, Candidate, Limits, Objects, PairCandidate, ProgramPoint, Sources,
+    self, BlockScope, Candidate, CandidatePlace, Limits, Objects, TwoVariableCandidate,
 };
-use untorn_predict::{At, BlockId, Deadline, Facts, Goal, History, Origin};
+use untorn_predict::{At, BlockId, Deadline, Goal, History, HistoryIndex, Origin};
 use untorn_trace::formats::open::{Input, OpenOptions, open};
 use untorn_trace::{
     BATCH, BlockKind, CallOutcome, Event, LabelId, Op, PrematureTimeout, SiteId, Source, Tables,
@@ -16,7 +16,7 @@ use untorn_trace::{
 };
 
 use crate::compositions::Compositions;
-use crate::exploration::Unsearched;
+use crate::exploration::SearchGaps;
 use crate::places;
 use crate::target::{Key, KeyFacts, Shape};
 use crate::tracked_calls::{CompositionInstance, TrackedCalls};
@@ -195,13 +195,13 @@ impl Run {
     /// What might be torn, judging by this run; and what nobody looked at.
     pub(crate) fn suspects(
         &self,
-        facts: &Facts<'_>,
-        sources: Sources,
+        facts: &HistoryIndex<'_>,
+        sources: BlockScope,
         deadline: Deadline,
-    ) -> (Vec<Suspect>, Unsearched) {
+    ) -> (Vec<Suspect>, SearchGaps) {
         let limits = Limits { deadline, ..Limits::default() };
         let found = candidates::find_in(facts, sources, limits, &self.objects);
-        let unsearched = Unsearched {
+        let unsearched = SearchGaps {
             runs: 0,
             variables: found.unseen_vars,
             accesses: found.skipped_pairs.unseen,
@@ -256,8 +256,8 @@ impl Run {
         Some(Suspect { key, is_body, is_composed: false, instances, goals })
     }
 
-    fn two(&self, pair: PairCandidate) -> Option<Suspect> {
-        let PairCandidate { writes, same_order, is_one_object, .. } = pair;
+    fn two(&self, pair: TwoVariableCandidate) -> Option<Suspect> {
+        let TwoVariableCandidate { writes, same_order, is_one_object, .. } = pair;
         let shape = Shape::Two { writes, same_order, is_one_object };
         let key = self.key(&pair.points, shape, pair.origin, pair.block, &pair.vars)?;
         let is_body = self.is_body(&pair.points, &pair.goals, pair.origin, pair.block);
@@ -268,25 +268,25 @@ impl Run {
     /// What a candidate is called in every run; `None` if its places are not known.
     fn key(
         &self,
-        points: &[ProgramPoint],
+        points: &[CandidatePlace],
         shape: Shape,
         origin: Origin,
         block: BlockId,
         vars: &[VarId],
     ) -> Option<Key> {
-        let place = |point: &ProgramPoint| match point {
-            ProgramPoint::Site(site) => places::key(&self.tables, *site),
-            ProgramPoint::Unknown { .. } => None,
+        let place = |point: &CandidatePlace| match point {
+            CandidatePlace::Site(site) => places::key(&self.tables, *site),
+            CandidatePlace::Unknown { .. } => None,
         };
         let mut fields: Vec<String> =
             vars.iter().map(|&var| self.tables.member_name(var)).collect();
         fields.dedup();
         let roles: Vec<VarRole> = vars.iter().map(|&var| self.tables.var_facts(var).role).collect();
-        let is_library = |point: &ProgramPoint| match point {
-            ProgramPoint::Site(site) => {
+        let is_library = |point: &CandidatePlace| match point {
+            CandidatePlace::Site(site) => {
                 self.tables.sites.get(*site).is_some_and(|site| site.facts.is_library)
             }
-            ProgramPoint::Unknown { .. } => false,
+            CandidatePlace::Unknown { .. } => false,
         };
         Some(Key {
             method: self.method_of(self.history.block(block).label),
@@ -308,7 +308,7 @@ impl Run {
     /// atomic as a whole. One statement of it may still be: `count++`.
     fn is_body(
         &self,
-        points: &[ProgramPoint],
+        points: &[CandidatePlace],
         goals: &[Goal],
         origin: Origin,
         block: BlockId,
@@ -316,8 +316,8 @@ impl Run {
         if origin == Origin::Declared || self.history.block(block).outer.is_some() {
             return false;
         }
-        let line = |point: Option<&ProgramPoint>| match point {
-            Some(ProgramPoint::Site(site)) => self.tables.site_text(*site),
+        let line = |point: Option<&CandidatePlace>| match point {
+            Some(CandidatePlace::Site(site)) => self.tables.site_text(*site),
             _ => String::new(),
         };
         let label = self.history.block(block).label;

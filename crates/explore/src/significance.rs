@@ -17,7 +17,7 @@ use untorn_predict::{At, BlockId, History, Origin, Pattern};
 use untorn_trace::{BlockKind, Op, SiteId, ThreadId, Value, ValueKind, VarId};
 
 use crate::instance::Instance;
-use crate::judge::{Judged, Values};
+use crate::judge::{Judgement, Values};
 use crate::places;
 use crate::run::Run;
 use crate::target::{Key, Shape};
@@ -28,7 +28,7 @@ pub enum Significance {
     /// Something is visible, and goes away if the interruption is undone.
     Visible,
     /// A call returned what it does not return otherwise.
-    WrongAnswer,
+    WrongResult,
     /// A write is lost: what overwrote it rests on an older value.
     LostUpdate,
     /// The values that were read belong to no serial order.
@@ -68,7 +68,7 @@ impl Significance {
     pub const fn rank(self) -> u32 {
         match self {
             Self::Visible => 1,
-            Self::WrongAnswer => 2,
+            Self::WrongResult => 2,
             Self::LostUpdate => 3,
             Self::InconsistentRead => 4,
             Self::ActedTwice => 5,
@@ -92,7 +92,7 @@ pub(crate) struct Assessment<'r> {
     pub run: &'r Run,
     pub key: &'r Key,
     pub instance: &'r Instance,
-    pub judged: &'r Judged,
+    pub judged: &'r Judgement,
     /// Runs that are at hand.
     pub runs: &'r [&'r Run],
 }
@@ -103,7 +103,7 @@ impl Assessment<'_> {
             return Significance::Visible;
         }
         if self.judged.composed.as_ref().is_some_and(|composed| composed.surprise.is_some()) {
-            return Significance::WrongAnswer;
+            return Significance::WrongResult;
         }
         if let Some(why) = self.benign() {
             return Significance::Benign(why);

@@ -248,7 +248,7 @@ pub(crate) fn interrupted(run: &Run, instance: &Instance) -> Option<Plan> {
 
 /// What of the other thread runs undivided when an interruption is undone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Intruder {
+pub(crate) enum UndoScope {
     /// What it does in the instance.
     Accesses,
     /// The outermost call around that: it may have begun before the block, and then the block interrupts it.
@@ -260,14 +260,14 @@ pub(crate) fn uninterrupted(
     run: &Run,
     key: &Key,
     instance: &Instance,
-    intruder: Intruder,
+    intruder: UndoScope,
 ) -> [Option<Plan>; 2] {
     let history = &run.history;
     let ([first, last], [one, other]) = (instance.own, instance.other);
     let block = run.block_of_origin(instance.own, key.origin).map(|id| history.block(id));
     let begin = block.map_or(first, |block| block.begin.min(first)).min(one).min(other);
     let end = block.and_then(|block| block.end).unwrap_or(last).max(last);
-    let call = (intruder == Intruder::Call).then(|| run.outermost_call(instance.other)).flatten();
+    let call = (intruder == UndoScope::Call).then(|| run.outermost_call(instance.other)).flatten();
     let call = call.map(|id| history.block(id));
     let begin = call.map_or(begin, |call| call.begin.min(begin));
     let foreign_end = one.max(other).max(call.and_then(|call| call.end).unwrap_or_default());

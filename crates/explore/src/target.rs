@@ -187,7 +187,7 @@ pub(crate) enum PredictedReordering {
 
 impl PredictedReordering {
     /// Smaller is surer.
-    pub(crate) fn doubt(&self) -> u8 {
+    pub(crate) fn uncertainty(&self) -> u8 {
         match self {
             Self::Precise(_) => 0,
             Self::Simulated(_) => 1,
@@ -198,7 +198,7 @@ impl PredictedReordering {
 
 /// Why a target was given up.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Unreached {
+pub enum NoFinding {
     /// No reordering of a run reaches it: proved for every instance tried.
     Infeasible,
     /// No reordering was found, and it was not proved that there is none.
@@ -230,7 +230,7 @@ pub struct Target {
     /// What to try next, the most promising first.
     pub(crate) predictions: VecDeque<Prediction>,
     /// What came of the last try, or of looking for one.
-    pub(crate) last: Option<Unreached>,
+    pub(crate) last: Option<NoFinding>,
     pub(crate) done: bool,
     /// Time was over before all was asked or judged that could be.
     pub(crate) is_cut: bool,
@@ -286,7 +286,7 @@ impl Target {
                 return;
             }
             let reordering = feasibility.reordering(&goal);
-            if reordering.as_ref().is_none_or(|reordering| reordering.doubt() > 0)
+            if reordering.as_ref().is_none_or(|reordering| reordering.uncertainty() > 0)
                 && let Some((goal, reordering, pending)) = feasibility.early(&goal)
             {
                 let pending = Some(pending);
@@ -297,20 +297,21 @@ impl Target {
                     let pending = None;
                     self.add(Prediction { run, goal, reordering, pending, variant: None }, is_own);
                 }
-                None => drop(self.last.get_or_insert(Unreached::Infeasible)),
+                None => drop(self.last.get_or_insert(NoFinding::Infeasible)),
             }
         }
     }
 
     fn has_enough(&self) -> bool {
-        let sure = |prediction: &&Prediction| prediction.reordering.doubt() == 0;
+        let sure = |prediction: &&Prediction| prediction.reordering.uncertainty() == 0;
         self.predictions.iter().filter(sure).count() >= ENOUGH_PREDICTIONS
     }
 
     /// Adds a prediction: surer ones first, and among equals those of a run that was made for this target.
     pub(crate) fn add(&mut self, prediction: Prediction, is_own: bool) {
-        let doubt = prediction.reordering.doubt();
-        let before = |other: &Prediction| other.reordering.doubt() < doubt + u8::from(!is_own);
+        let uncertainty = prediction.reordering.uncertainty();
+        let before =
+            |other: &Prediction| other.reordering.uncertainty() < uncertainty + u8::from(!is_own);
         let place = self.predictions.iter().take_while(|other| before(other)).count();
         self.predictions.insert(place, prediction);
         self.predictions.truncate(MAX_PREDICTIONS);

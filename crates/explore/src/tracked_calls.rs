@@ -15,7 +15,7 @@ const MAX_EARLIER: usize = 64;
 
 /// What a call said, as far as its caller may decide by it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Answer {
+pub enum CallResult {
     /// Nothing is given back.
     Done,
     Threw,
@@ -28,7 +28,7 @@ pub enum Answer {
     Positive,
 }
 
-impl std::fmt::Display for Answer {
+impl std::fmt::Display for CallResult {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Done => "nothing",
@@ -321,7 +321,7 @@ impl TrackedCalls {
         history: &History,
         known: &Compositions,
         first: &Occurrence,
-    ) -> Option<[Answer; 2]> {
+    ) -> Option<[CallResult; 2]> {
         let own = self.by_thread.get(first.thread.index())?.iter();
         let mut same = own.filter(|&&unit| self.place_of(unit) == &first.place);
         let unit = *same.nth(first.nth)?;
@@ -345,24 +345,24 @@ impl TrackedCalls {
         &self,
         known: &Compositions,
         made: &CompositionInstance,
-    ) -> Option<[Answer; 2]> {
+    ) -> Option<[CallResult; 2]> {
         let [first, second] = &known.get(made.id).calls;
         Some([self.answer(made.first, first.result)?, self.answer(made.second, second.result)?])
     }
 
-    fn answer(&self, unit: u32, kind: ResultKind) -> Option<Answer> {
+    fn answer(&self, unit: u32, kind: ResultKind) -> Option<CallResult> {
         let (_, end) = self.units[unit as usize].end?;
-        let End::Value(value) = end else { return Some(Answer::Threw) };
-        let Some(Value(value)) = value else { return Some(Answer::Done) };
+        let End::Value(value) = end else { return Some(CallResult::Threw) };
+        let Some(Value(value)) = value else { return Some(CallResult::Done) };
         Some(match (kind, value.cast_signed()) {
-            (ResultKind::None, _) => Answer::Done,
-            (ResultKind::Bool, 0) => Answer::No,
-            (ResultKind::Bool, _) => Answer::Yes,
-            (ResultKind::Object, 0) => Answer::Null,
-            (ResultKind::Object, _) => Answer::Object,
-            (ResultKind::Number, 0) => Answer::Zero,
-            (ResultKind::Number, ..0) => Answer::Negative,
-            (ResultKind::Number, _) => Answer::Positive,
+            (ResultKind::None, _) => CallResult::Done,
+            (ResultKind::Bool, 0) => CallResult::No,
+            (ResultKind::Bool, _) => CallResult::Yes,
+            (ResultKind::Object, 0) => CallResult::Null,
+            (ResultKind::Object, _) => CallResult::Object,
+            (ResultKind::Number, 0) => CallResult::Zero,
+            (ResultKind::Number, ..0) => CallResult::Negative,
+            (ResultKind::Number, _) => CallResult::Positive,
         })
     }
 
@@ -413,7 +413,7 @@ impl TrackedCalls {
 pub(crate) struct ObservedCall {
     pub label: LabelId,
     pub begin: At,
-    pub answer: Option<Answer>,
+    pub answer: Option<CallResult>,
 }
 
 #[cfg(test)]
@@ -481,7 +481,7 @@ mod tests {
         (TrackedCalls::take(&mut events, &tables, &known()), events)
     }
 
-    fn answers(words: &[&str]) -> Vec<[Answer; 2]> {
+    fn answers(words: &[&str]) -> Vec<[CallResult; 2]> {
         let (units, _) = run(words);
         units.all_made().filter_map(|made| units.answers(&known(), made)).collect()
     }
@@ -490,9 +490,9 @@ mod tests {
     fn two_calls_of_one_activation_are_a_composition() {
         let words = ["call Desk.serve", "call Queue.isEmpty:3", "return 0", "call Queue.remove:9"];
         let serve = |end: &'static str| [&words[..], &["step", end, "return"]].concat();
-        assert_eq!(answers(&serve("return 7")), [[Answer::No, Answer::Object]]);
-        assert_eq!(answers(&serve("return 0")), [[Answer::No, Answer::Null]]);
-        assert_eq!(answers(&serve("throw")), [[Answer::No, Answer::Threw]]);
+        assert_eq!(answers(&serve("return 7")), [[CallResult::No, CallResult::Object]]);
+        assert_eq!(answers(&serve("return 0")), [[CallResult::No, CallResult::Null]]);
+        assert_eq!(answers(&serve("throw")), [[CallResult::No, CallResult::Threw]]);
     }
 
     #[test]
@@ -507,7 +507,7 @@ mod tests {
         let round = ["call Queue.isEmpty:3", "return 1", "call Queue.isEmpty:3", "return 0"];
         let act = ["call Queue.remove:9", "return 1"];
         let words = [&["call Desk.serve"][..], &round, &act, &["return"]].concat();
-        assert_eq!(answers(&words), [[Answer::No, Answer::Object]]);
+        assert_eq!(answers(&words), [[CallResult::No, CallResult::Object]]);
     }
 
     #[test]

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use untorn_explore as explore;
-use untorn_explore::{Compositions, Outcome, ReplayTrial, Shard, Unsearched};
+use untorn_explore::{Compositions, Outcome, ReplayResult, SearchGaps, Shard};
 use untorn_report::claim::Statement;
 use untorn_report::coverage::{CheckVerdict, Gap};
 use untorn_report::failure::Failure;
-use untorn_report::model::{CheckFacts, Finding, Report, Scene, Setting, Unreached};
+use untorn_report::model::{CheckSummary, Finding, NoFinding, Report, Scene, Setting};
 use untorn_report::phrasing::count;
 use untorn_report::replayed::Replayed;
 use untorn_trace::VarId;
@@ -97,12 +97,12 @@ impl FindingBuilder {
             failure.number = number;
             failure.evidence.replay = replay(&self.folder, number);
         }
-        report.check = Some(CheckFacts {
+        report.check = Some(CheckSummary {
             command: request.command.clone(),
             setting: request.setting.clone(),
             verdict: CheckVerdict::Findings,
             interrupted: true,
-            ..CheckFacts::default()
+            ..CheckSummary::default()
         });
         report
     }
@@ -122,10 +122,10 @@ impl FindingBuilder {
     }
 }
 
-fn facts(outcome: &Outcome, request: CheckOptions) -> CheckFacts {
+fn facts(outcome: &Outcome, request: CheckOptions) -> CheckSummary {
     let shard = Some(request.shard).filter(|shard| shard.count > 1);
     let gaps = gaps(outcome, request.demand);
-    CheckFacts {
+    CheckSummary {
         command: request.command,
         runs: outcome.runs.into(),
         directed: outcome.directed.into(),
@@ -137,7 +137,7 @@ fn facts(outcome: &Outcome, request: CheckOptions) -> CheckFacts {
         unreached: outcome
             .unreached
             .iter()
-            .map(|(key, why)| Unreached {
+            .map(|(key, why)| NoFinding {
                 block: key.block.clone(),
                 variable: key.field.clone(),
                 pattern: key.shape.letters(),
@@ -171,17 +171,17 @@ fn verdict(outcome: &Outcome, gaps: &[Gap]) -> CheckVerdict {
 }
 
 /// Why a candidate was not reached, in words.
-pub fn why_unreached(why: &explore::Unreached) -> String {
-    use explore::Unreached;
+pub fn why_unreached(why: &explore::NoFinding) -> String {
+    use explore::NoFinding;
     match why {
-        Unreached::Infeasible => "no order of the events seen leads there".to_owned(),
-        Unreached::Undecided => {
+        NoFinding::Infeasible => "no order of the events seen leads there".to_owned(),
+        NoFinding::Undecided => {
             "no feasible reordering was found, and none was excluded".to_owned()
         }
-        Unreached::NoPlaces => "its places have no names that a plan could use".to_owned(),
-        Unreached::NotFollowed(why) => format!("its plans could not be followed: {why}"),
-        Unreached::Harmless => "it happened and did no harm".to_owned(),
-        Unreached::OutOfBudget => "the budget ended first".to_owned(),
+        NoFinding::NoPlaces => "its places have no names that a plan could use".to_owned(),
+        NoFinding::NotFollowed(why) => format!("its plans could not be followed: {why}"),
+        NoFinding::Harmless => "it happened and did no harm".to_owned(),
+        NoFinding::OutOfBudget => "the budget ended first".to_owned(),
     }
 }
 
@@ -204,7 +204,7 @@ pub fn saturation(outcome: &Outcome) -> Option<String> {
 
 /// What was not searched for candidates, in words.
 pub fn unsearched(outcome: &Outcome) -> Vec<String> {
-    let Unsearched { runs, variables, accesses, combinations } = outcome.unsearched;
+    let SearchGaps { runs, variables, accesses, combinations } = outcome.unsearched;
     let late = "not searched for candidates: time was over (--time)";
     let parts = [
         (runs.into(), "run", late),
@@ -228,11 +228,11 @@ pub(crate) fn replay(folder: &Path, number: u32) -> String {
 }
 
 /// What came of trying that.
-pub fn replayed(trial: ReplayTrial) -> Replayed {
+pub fn replayed(trial: ReplayResult) -> Replayed {
     match trial {
-        ReplayTrial::Untried => Replayed::NotTried,
-        ReplayTrial::Exact => Replayed::Exactly,
-        ReplayTrial::Differs { at } => Replayed::DiffersAt(at),
+        ReplayResult::Untried => Replayed::NotTried,
+        ReplayResult::Exact => Replayed::Exactly,
+        ReplayResult::Differs { at } => Replayed::DiffersAt(at),
     }
 }
 

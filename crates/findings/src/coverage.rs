@@ -4,7 +4,7 @@
 //! some run ended by itself, two threads ran, and most candidates were tried. Whoever wants no gap at all asks for
 //! [`Demand::Complete`].
 
-use untorn_explore::{AtomicityViolation, Outcome, Significance, Unreached, Unsearched};
+use untorn_explore::{AtomicityViolation, NoFinding, Outcome, SearchGaps, Significance};
 use untorn_report::coverage::Gap;
 
 /// How much must have been looked at for a program to be clean.
@@ -42,7 +42,7 @@ pub fn gaps(outcome: &Outcome, demand: Demand) -> Vec<Gap> {
         !only_recorded && failed > 0 && (is_complete || failed >= runs),
         Gap::EveryRunFailed { runs: failed },
     );
-    let is_unsearched = outcome.unsearched != Unsearched::default();
+    let is_unsearched = outcome.unsearched != SearchGaps::default();
     let none_searched = outcome.searched_runs == 0 || (is_complete && is_unsearched);
     add(none_searched, Gap::NoRunSearched { runs });
     let events = outcome.events;
@@ -52,14 +52,14 @@ pub fn gaps(outcome: &Outcome, demand: Demand) -> Vec<Gap> {
         Gap::NotAnalysed { events: outcome.left_out, of: events },
     );
     let feasible = outcome.candidates.saturating_sub(outcome.infeasible);
-    let is_untried = |why: &Unreached| *why == Unreached::OutOfBudget;
+    let is_untried = |why: &NoFinding| *why == NoFinding::OutOfBudget;
     let untried = outcome.unreached.iter().filter(|(_, why)| is_untried(why)).count() as u64;
     add(
         untried > 0 && (is_complete || 2 * untried > feasible),
         Gap::Untried { candidates: untried, of: feasible },
     );
     let unreached = outcome.unreached.len() as u64 - untried;
-    add(is_complete && unreached > 0, Gap::Unreached { candidates: unreached, of: feasible });
+    add(is_complete && unreached > 0, Gap::NoFinding { candidates: unreached, of: feasible });
     let is_untested = |found: &&AtomicityViolation| found.significance == Significance::Untested;
     let untested = outcome.folded.iter().filter(is_untested).count() as u64;
     add(untested > 0, Gap::Untested { blocks: untested });
@@ -102,11 +102,11 @@ mod tests {
         }
     }
 
-    fn unreached(untried: usize, tried: usize) -> Vec<(Key, Unreached)> {
-        let of = |why: Unreached, many| {
+    fn unreached(untried: usize, tried: usize) -> Vec<(Key, NoFinding)> {
+        let of = |why: NoFinding, many| {
             (0..many).map(move |at: usize| (key(&at.to_string()), why.clone()))
         };
-        of(Unreached::OutOfBudget, untried).chain(of(Unreached::Undecided, tried)).collect()
+        of(NoFinding::OutOfBudget, untried).chain(of(NoFinding::Undecided, tried)).collect()
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
             whole_runs: 9,
             left_out: 50,
             unreached: unreached(1, 1),
-            unsearched: Unsearched { variables: 7, ..Unsearched::default() },
+            unsearched: SearchGaps { variables: 7, ..SearchGaps::default() },
             unseen: ["something".to_owned()].into(),
             ..complete()
         };
@@ -157,7 +157,7 @@ mod tests {
                 Gap::NoRunSearched { runs: 10 },
                 Gap::NotAnalysed { events: 50, of: 1000 },
                 Gap::Untried { candidates: 1, of: 4 },
-                Gap::Unreached { candidates: 1, of: 4 },
+                Gap::NoFinding { candidates: 1, of: 4 },
                 Gap::NotSeen { kinds: 1 },
             ]
         );

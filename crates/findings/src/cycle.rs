@@ -2,7 +2,7 @@
 
 use untorn_report as report;
 use untorn_report::{Alarm, CheckerVerdict, Finding, Operation};
-use untorn_serializability::{Block, Outcome, Step, Verdict, Violation, Warning, Why};
+use untorn_serializability::{Block, EdgeKind, Outcome, Step, Verdict, Violation, Warning};
 use untorn_trace::{Op, Tables, VarId};
 
 use untorn_serializability::context::{Context, Extent};
@@ -97,13 +97,13 @@ fn known_extents(violation: &Violation, index: usize) -> Vec<Extent> {
     blocks.into_iter().zip(0..).map(|(block, depth)| Extent { block, end: None, depth }).collect()
 }
 
-fn why(why: Why) -> report::Why {
+fn why(why: EdgeKind) -> report::EdgeKind {
     match why {
-        Why::Variable(_) => report::Why::Variable,
-        Why::Lock(_) => report::Why::Lock,
-        Why::Fork => report::Why::Fork,
-        Why::Join => report::Why::Join,
-        Why::ProgramOrder => report::Why::ProgramOrder,
+        EdgeKind::Variable(_) => report::EdgeKind::Variable,
+        EdgeKind::Lock(_) => report::EdgeKind::Lock,
+        EdgeKind::Fork => report::EdgeKind::Fork,
+        EdgeKind::Join => report::EdgeKind::Join,
+        EdgeKind::ProgramOrder => report::EdgeKind::ProgramOrder,
     }
 }
 

@@ -1,12 +1,12 @@
 //! What happened and is not counted as a finding.
 
 use untorn_explore::{AtomicityViolation, Benign, Evidence, Failure, Outcome, Significance};
-use untorn_report::folded::{BenignPattern, FoldReason, Folded};
+use untorn_report::folded::{BenignPattern, FoldReason, FoldedFinding};
 
 use crate::check::file_name;
 
 /// All that depends on timing only, and what did no harm.
-pub fn folded(outcome: &Outcome) -> Vec<Folded> {
+pub fn folded(outcome: &Outcome) -> Vec<FoldedFinding> {
     let violations = outcome.timed_violations.iter().map(violation);
     let failures = outcome.timed_failures.iter().map(failure);
     let folded = outcome.folded.iter().map(without_harm);
@@ -18,7 +18,7 @@ pub fn folded(outcome: &Outcome) -> Vec<Folded> {
     violations.chain(failures).chain(folded).chain(recorded).flatten().collect()
 }
 
-fn violation(found: &AtomicityViolation) -> Option<Folded> {
+fn violation(found: &AtomicityViolation) -> Option<FoldedFinding> {
     folded_by_time(headline(found), &found.evidence)
 }
 
@@ -27,8 +27,8 @@ fn headline(found: &AtomicityViolation) -> String {
     format!("{} is not atomic ({}, {})", key.block, key.field, key.shape.letters())
 }
 
-fn only_recorded(headline: String, evidence: &Evidence) -> Folded {
-    Folded {
+fn only_recorded(headline: String, evidence: &Evidence) -> FoldedFinding {
+    FoldedFinding {
         headline,
         why: FoldReason::OnlyRecorded,
         trace: file_name(&evidence.trace),
@@ -37,12 +37,12 @@ fn only_recorded(headline: String, evidence: &Evidence) -> Folded {
 }
 
 /// Without harm, or nobody knows.
-fn without_harm(found: &AtomicityViolation) -> Option<Folded> {
+fn without_harm(found: &AtomicityViolation) -> Option<FoldedFinding> {
     let why = match found.significance {
         Significance::Benign(why) => FoldReason::Benign { pattern: pattern(why) },
         _ => FoldReason::Untested { effect: found.judged.untested.first()?.to_string() },
     };
-    Some(Folded {
+    Some(FoldedFinding {
         headline: headline(found),
         why,
         trace: file_name(&found.evidence.trace),
@@ -65,15 +65,15 @@ fn replay_of(evidence: &Evidence) -> String {
     format!("untorn replay {}", evidence.trace.display())
 }
 
-fn failure(found: &Failure) -> Option<Folded> {
+fn failure(found: &Failure) -> Option<FoldedFinding> {
     folded_by_time(found.kind.to_string(), &found.evidence)
 }
 
-fn folded_by_time(headline: String, evidence: &Evidence) -> Option<Folded> {
+fn folded_by_time(headline: String, evidence: &Evidence) -> Option<FoldedFinding> {
     let sleep = evidence.premature_sleep?;
     let tables = &evidence.tables;
     let trace = file_name(&evidence.trace);
-    Some(Folded {
+    Some(FoldedFinding {
         headline,
         why: FoldReason::TimingOnly {
             sleeper: tables.thread_name(sleep.sleeper),

@@ -7,7 +7,7 @@ use untorn_explore::weight;
 use untorn_report::coverage::{CheckVerdict, Gap};
 use untorn_report::failure::{Dependence, Failure};
 use untorn_report::identity;
-use untorn_report::model::{CheckFacts, Evidence, Finding, Report};
+use untorn_report::model::{CheckSummary, Evidence, Finding, Report};
 
 use crate::check::replay;
 
@@ -16,7 +16,7 @@ use crate::check::replay;
 pub struct Part {
     path: PathBuf,
     report: Report,
-    facts: CheckFacts,
+    facts: CheckSummary,
 }
 
 /// Why reports cannot be merged.
@@ -162,16 +162,16 @@ fn renamed(evidence: &mut Evidence, number: u32, part: &Part, out: &Path) -> Tra
     TraceCopy { from, to: evidence.trace.clone() }
 }
 
-fn facts(parts: &[Part], found: &BTreeSet<(String, String)>) -> Option<CheckFacts> {
+fn facts(parts: &[Part], found: &BTreeSet<(String, String)>) -> Option<CheckSummary> {
     let all = || parts.iter().map(|part| &part.facts);
     let first = all().next()?;
     // Numbers come from files: a sum of them must not overflow.
-    let total = |of: fn(&CheckFacts) -> u64| all().map(of).fold(0, u64::saturating_add);
+    let total = |of: fn(&CheckSummary) -> u64| all().map(of).fold(0, u64::saturating_add);
     let mut unseen: Vec<String> = all().flat_map(|facts| facts.unseen.clone()).collect();
     unseen.sort();
     unseen.dedup();
     let unreached = all().flat_map(|facts| facts.unreached.clone());
-    Some(CheckFacts {
+    Some(CheckSummary {
         runs: total(|facts| facts.runs),
         directed: total(|facts| facts.directed),
         events: total(|facts| facts.events),
@@ -212,7 +212,7 @@ fn verdict(parts: impl Iterator<Item = CheckVerdict>) -> CheckVerdict {
 
 #[cfg(test)]
 mod tests {
-    use untorn_report::{Action, Block, Operation, Transaction, Why};
+    use untorn_report::{Action, Block, EdgeKind, Operation, Transaction};
 
     use super::*;
 
@@ -245,7 +245,7 @@ mod tests {
             operation(2, 1, Action::Write),
             operation(3, 0, Action::Write),
         ];
-        let edges = vec![(0, 1, Why::Variable), (1, 2, Why::Variable)];
+        let edges = vec![(0, 1, EdgeKind::Variable), (1, 2, EdgeKind::Variable)];
         let mut finding = Finding::new(transactions, operations, edges, 1);
         finding.evidence = Some(evidence);
         finding
@@ -256,7 +256,7 @@ mod tests {
         report.findings = findings;
         let command = vec!["java".to_owned()];
         report.check =
-            Some(CheckFacts { command, shard: Some([shard, 2]), ..CheckFacts::default() });
+            Some(CheckSummary { command, shard: Some([shard, 2]), ..CheckSummary::default() });
         report
     }
 

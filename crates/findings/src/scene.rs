@@ -22,7 +22,7 @@ const MAX_PATH: usize = 40;
 
 /// The scene of a finding that accesses these variables. `None` if the trace cannot be read.
 pub fn read(finding: &Finding, vars: &[VarId], trace: &Path) -> Option<Scene> {
-    let stage = Stage { vars: vars.to_vec(), ..Stage::new(finding) };
+    let stage = SceneBuilder { vars: vars.to_vec(), ..SceneBuilder::new(finding) };
     play(vec![stage], &[finding], trace)?.pop()
 }
 
@@ -54,7 +54,8 @@ pub fn fill(findings: &mut [Finding], folder: &Path) {
 
 fn fill_from(findings: &mut [&mut Finding], trace: &Path) -> Option<()> {
     let shown: Vec<&Finding> = findings.iter().map(|finding| &**finding).collect();
-    let mut stages: Vec<Stage> = shown.iter().map(|finding| Stage::new(finding)).collect();
+    let mut stages: Vec<SceneBuilder> =
+        shown.iter().map(|finding| SceneBuilder::new(finding)).collect();
     let end = stages.iter().map(|stage| stage.to).max()?;
     // A report names variables, but not by their ids: they are found at the positions of the operations.
     each(trace, end, &mut |at, event, _| {
@@ -70,7 +71,7 @@ fn fill_from(findings: &mut [&mut Finding], trace: &Path) -> Option<()> {
 }
 
 /// Shows the trace to all stages.
-fn play(mut stages: Vec<Stage>, findings: &[&Finding], trace: &Path) -> Option<Vec<Scene>> {
+fn play(mut stages: Vec<SceneBuilder>, findings: &[&Finding], trace: &Path) -> Option<Vec<Scene>> {
     let end = stages.iter().map(|stage| stage.to).max()?;
     let mut threads: HashMap<ThreadId, Thread> = HashMap::new();
     let count = each(trace, end, &mut |at, event, tables| {
@@ -145,7 +146,7 @@ impl Thread {
 }
 
 /// A scene in the making.
-struct Stage {
+struct SceneBuilder {
     from: u64,
     to: u64,
     /// Positions of operations of the cycle, and of begins and ends of outermost blocks.
@@ -159,7 +160,7 @@ struct Stage {
     names: Vec<String>,
 }
 
-impl Stage {
+impl SceneBuilder {
     fn new(finding: &Finding) -> Self {
         let operations: BTreeSet<u64> = finding.operations.iter().map(|op| op.at).collect();
         let must = positions(finding);

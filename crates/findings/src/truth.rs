@@ -15,7 +15,7 @@ use std::fmt;
 use std::path::Path;
 
 use untorn_report::Action;
-use untorn_report::claim::{Claim, Fact, Statement};
+use untorn_report::claim::{AccessFact, Claim, Statement};
 use untorn_report::model::Finding;
 use untorn_report::story;
 
@@ -79,7 +79,7 @@ fn sentences(finding: &Finding) -> Vec<Statement> {
         .chain(shown)
         .filter(|op| matches!(op.action, Action::Read | Action::Write));
     told.extend(
-        accesses.map(|op| Statement::new(op.object(), vec![Claim::Access(Fact::from(op))])),
+        accesses.map(|op| Statement::new(op.object(), vec![Claim::Access(AccessFact::from(op))])),
     );
     if let Some(scene) = &finding.scene {
         let at = scene.steps.first().map_or(0, |step| step.operation.at);

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use untorn_confirm::{Point, Reason};
 use untorn_explore::{
-    AtomicityViolation, CallMade, Composed, Composition, Compositions, Effect, Key, Significance,
-    Surprise, Values,
+    AtomicityViolation, CallMade, Composition, Compositions, Effect, Key, Significance, Surprise,
+    TornComposition, Values,
 };
 use untorn_frontend::ExitKind;
 use untorn_predict::Origin;
 use untorn_report as report;
-use untorn_report::claim::{Claim, Fact, Statement};
+use untorn_report::claim::{AccessFact, Claim, Statement};
 use untorn_report::model::{self, Evidence};
 
 use untorn_trace::VarId;
@@ -65,7 +65,7 @@ pub fn finding(
 fn matters(significance: Significance) -> &'static str {
     match significance {
         Significance::Visible => "what shows goes away when the interruption is undone",
-        Significance::WrongAnswer => {
+        Significance::WrongResult => {
             "a call returned what it does not return without the interruption"
         }
         Significance::LostUpdate => "what was written in between is lost",
@@ -102,13 +102,14 @@ fn proof(found: &AtomicityViolation) -> Vec<String> {
 pub fn proof_claims(found: &AtomicityViolation) -> Vec<Statement> {
     let Values::NotAtomic { reason, .. } = &found.judged.values else { return Vec::new() };
     let tables = &found.evidence.tables;
-    let fact = |block: &untorn_confirm::Block, var: VarId, writes: bool, point: &Point| Fact {
-        at: point.at.0,
-        thread: tables.thread_name(block.thread),
-        variable: tables.var_name(var),
-        writes,
-        value: point.value.and_then(|value| tables.shown_value(var, value)),
-    };
+    let fact =
+        |block: &untorn_confirm::Block, var: VarId, writes: bool, point: &Point| AccessFact {
+            at: point.at.0,
+            thread: tables.thread_name(block.thread),
+            variable: tables.var_name(var),
+            writes,
+            value: point.value.and_then(|value| tables.shown_value(var, value)),
+        };
     let claims = match reason {
         Reason::OwnRead { block, var, access, wrote, read } => {
             let (access, read) =
@@ -145,7 +146,7 @@ fn identity(found: &AtomicityViolation) -> String {
 /// The calls of a finding, in words.
 fn composition(
     found: &AtomicityViolation,
-    composed: &Composed,
+    composed: &TornComposition,
     compositions: &Compositions,
 ) -> model::Composition {
     let known = compositions.get(composed.id);

@@ -2,7 +2,7 @@
 
 /// Whose fault it is that a program cannot be run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FaultKind {
+pub enum FrontEndErrorKind {
     /// What the user gave makes no sense.
     Input,
     /// The same, and the program has already printed why.
@@ -17,7 +17,7 @@ pub enum FaultKind {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct FrontEndError {
-    pub kind: FaultKind,
+    pub kind: FrontEndErrorKind,
     pub message: String,
     /// Further lines.
     pub details: Vec<String>,
@@ -27,20 +27,25 @@ pub struct FrontEndError {
 
 impl FrontEndError {
     pub fn run(message: impl Into<String>) -> Self {
-        Self { kind: FaultKind::Run, message: message.into(), details: Vec::new(), way_out: None }
+        Self {
+            kind: FrontEndErrorKind::Run,
+            message: message.into(),
+            details: Vec::new(),
+            way_out: None,
+        }
     }
 
     /// A run was ended at the moment that [`FrontEnd::end_by`](crate::FrontEnd::end_by) was told.
     pub fn out_of_time() -> Self {
-        Self { kind: FaultKind::OutOfTime, ..Self::run("ended, because time was over") }
+        Self { kind: FrontEndErrorKind::OutOfTime, ..Self::run("ended, because time was over") }
     }
 
     pub fn input(message: impl Into<String>) -> Self {
-        Self { kind: FaultKind::Input, ..Self::run(message) }
+        Self { kind: FrontEndErrorKind::Input, ..Self::run(message) }
     }
 
     pub fn input_reported(message: impl Into<String>) -> Self {
-        Self { kind: FaultKind::InputReported, ..Self::run(message) }
+        Self { kind: FrontEndErrorKind::InputReported, ..Self::run(message) }
     }
 
     #[must_use]

@@ -20,11 +20,11 @@ use std::time::Instant;
 
 use untorn_schedule::{Inputs, RunSpec};
 
-pub use error::{FaultKind, FrontEndError};
+pub use error::{FrontEndError, FrontEndErrorKind};
 pub use folder::PrivateFolder;
-pub use program::{Fact, Output, Program, ReplayOptions, RunOptions, Watch};
+pub use program::{InstallationLine, Output, Program, ReplayOptions, RunOptions, Watch};
 pub use recorded::{RecordedRun, RecordedTrace};
-pub use result::{ExitKind, PlainRun, RunResult, UncaughtException, Unseen, mask_noise};
+pub use result::{ExitKind, PlainRun, RecordingGap, RunResult, UncaughtException, mask_noise};
 pub use surroundings::Surroundings;
 pub use untorn_runtime_protocol::{Owner, Progress};
 
@@ -69,7 +69,7 @@ pub trait FrontEnd {
         false
     }
 
-    /// No run goes on after this moment: the next ones are ended there, and give [`FaultKind::OutOfTime`].
+    /// No run goes on after this moment: the next ones are ended there, and give [`FrontEndErrorKind::OutOfTime`].
     fn end_by(&mut self, moment: Option<Instant>);
 
     /// Runs the program several times, at once if it can. Gives what came of each, in order.
@@ -140,5 +140,5 @@ pub trait FrontEndKind {
     ) -> Result<RunResult, FrontEndError>;
 
     /// What `untorn doctor` says of the installation that would run the program.
-    fn facts(&self, program: &Program) -> Vec<Fact>;
+    fn facts(&self, program: &Program) -> Vec<InstallationLine>;
 }

@@ -96,7 +96,7 @@ impl fmt::Debug for ReplayOptions {
 
 /// Something about an installation: `java`, and which.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fact {
+pub struct InstallationLine {
     pub about: &'static str,
     pub text: String,
 }

@@ -67,7 +67,7 @@ pub struct RunResult {
     /// How often a thread that could go on was stopped, if that is known.
     pub preemptions: Option<u64>,
     /// What the front end could not see.
-    pub unseen: Vec<Unseen>,
+    pub unseen: Vec<RecordingGap>,
     /// Why the runtime gave up control, if it did.
     pub fault: Option<String>,
     /// What else the runtime has to say: a deadlock, a plan that could not be followed.
@@ -103,7 +103,7 @@ impl RunResult {
 
 /// Something of a run that no event shows.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Unseen {
+pub enum RecordingGap {
     /// Code that could not be instrumented, and why.
     Skipped(String),
     /// Something that the program used and that leaves no events.
@@ -121,7 +121,7 @@ pub enum Unseen {
     Unresolved(u64),
 }
 
-impl Unseen {
+impl RecordingGap {
     /// All that a recording says of what it does not show.
     pub fn of(summary: &RecordingSummary) -> Vec<Self> {
         let coverage = &summary.coverage;
@@ -162,7 +162,7 @@ impl Unseen {
     }
 }
 
-impl fmt::Display for Unseen {
+impl fmt::Display for RecordingGap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Skipped(what) => write!(f, "not instrumented: {what}"),
@@ -271,18 +271,18 @@ mod tests {
 
     #[test]
     fn only_what_was_counted_is_unseen() {
-        assert_eq!(Unseen::of(&RecordingSummary::default()), []);
+        assert_eq!(RecordingGap::of(&RecordingSummary::default()), []);
         let mut summary = RecordingSummary {
             stolen: 2,
             virtual_threads_unseen: 1,
             ..RecordingSummary::default()
         };
         summary.coverage.skipped.push("Big.run: too large".to_owned());
-        let unseen = Unseen::of(&summary);
+        let unseen = RecordingGap::of(&summary);
         let expected = [
-            Unseen::Skipped("Big.run: too large".to_owned()),
-            Unseen::VirtualThreads(1),
-            Unseen::BlockedOutside(2),
+            RecordingGap::Skipped("Big.run: too large".to_owned()),
+            RecordingGap::VirtualThreads(1),
+            RecordingGap::BlockedOutside(2),
         ];
         assert_eq!(unseen, expected);
         let lasting = unseen.iter().filter(|one| one.is_of_the_program()).count();

@@ -3,7 +3,7 @@
 use std::sync::{PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
-use untorn_schedule::{Access, AccessKind, CodePoint, PlanPoint, PlanSite};
+use untorn_schedule::{Access, AccessKind, CodePoint, PlanPoint, PointIndex};
 use untorn_trace::event as trace;
 
 use crate::ask_bits::AskBits;
@@ -13,7 +13,7 @@ use crate::sites::{CodeSite, MethodInfo, Reached, SiteInfo, SiteKind, Sites};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AskedSite {
     /// The plan's points, or the marks, that match it.
-    pub(crate) named: Vec<PlanSite>,
+    pub(crate) named: Vec<PointIndex>,
     /// The variable that is accessed here, if the policy needs it.
     pub(crate) access: Option<Access>,
 }
@@ -108,7 +108,7 @@ impl PlanSites {
         let wanted = self.wanted.read().unwrap_or_else(PoisonError::into_inner);
         let named = wanted.points.iter().enumerate();
         let named = named.filter(|(_, point)| is_at(point, method, info));
-        let named: Vec<_> = named.map(|(index, _)| PlanSite(index as u32)).collect();
+        let named: Vec<_> = named.map(|(index, _)| PointIndex(index as u32)).collect();
         let access = if wanted.everything { self.access(&info.what) } else { None };
         let any = !named.is_empty() || (accesses && access.is_some());
         if any {

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use untorn_frontend::{
-    Fact, FrontEnd, FrontEndError, FrontEndKind, Output, Program, RecordedRun, ReplayOptions,
-    RunOptions, RunResult,
+    FrontEnd, FrontEndError, FrontEndKind, InstallationLine, Output, Program, RecordedRun,
+    ReplayOptions, RunOptions, RunResult,
 };
 use untorn_jvm_protocol::config::JvmSetup;
 use untorn_jvm_protocol::java_home::release_of;
@@ -70,12 +70,12 @@ impl FrontEndKind for Jvm {
         worker.repeat(&spec, &trace, &repeat)
     }
 
-    fn facts(&self, program: &Program) -> Vec<Fact> {
+    fn facts(&self, program: &Program) -> Vec<InstallationLine> {
         let own: JvmSetup = serde_json::from_value(program.options.clone()).unwrap_or_default();
         match program.command.first() {
             // Which one a script takes, we do not know.
             Some(java) if !is_indirect_launch(&program.command, &own.selector) => {
-                vec![Fact { about: "java", text: version(java) }]
+                vec![InstallationLine { about: "java", text: version(java) }]
             }
             _ => Vec::new(),
         }

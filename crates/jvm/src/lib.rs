@@ -24,6 +24,6 @@ pub use agent_config::scenario_of;
 pub use class_files::changes as changed_class_files;
 pub use class_path::class_path;
 pub use front_end::Jvm;
-pub use program::{JvmProgram, junit_command, scenario_command};
+pub use program::{ProgramArguments, junit_command, scenario_command};
 pub use sequential::{ClassFacts, Member, SequentialJvm};
 pub use untorn_jvm_protocol::{config, jvm_selection};

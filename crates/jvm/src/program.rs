@@ -10,14 +10,14 @@ use untorn_jvm_protocol::{JUNIT_MAIN, SCENARIO_MAIN};
 
 /// A program that runs in a JVM, before anything says what of it is recorded.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct JvmProgram {
+pub struct ProgramArguments {
     pub command: Vec<String>,
     pub which: JvmSelector,
     /// Where it runs; `None` is here.
     pub directory: Option<PathBuf>,
 }
 
-impl JvmProgram {
+impl ProgramArguments {
     /// For the front end, with what of it is recorded.
     pub fn with_scope(&self, scope: &ScopeConfig) -> Program {
         let own =
@@ -30,7 +30,7 @@ impl JvmProgram {
     }
 }
 
-impl JvmProgram {
+impl ProgramArguments {
     /// The same for one that runs scenarios, with the scenario of the next runs.
     pub fn with_scenario(&self, scope: &ScopeConfig, scenario: &str) -> Program {
         let own = JvmSetup {

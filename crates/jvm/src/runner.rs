@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use untorn_frontend::processes::{self, Ending, Limits, ProcessError};
 use untorn_frontend::{
     ExitKind, FrontEnd, FrontEndError, Output, PlainRun, Program, RecordedRun, RecordedTrace,
-    RunOptions, RunResult, UncaughtException, Unseen, Watch,
+    RecordingGap, RunOptions, RunResult, UncaughtException, Watch,
 };
 use untorn_jvm_protocol::config::Config;
 use untorn_jvm_protocol::{CLASSES_ONLY, NO_TEST_EXIT, path_log};
@@ -516,7 +516,7 @@ impl Worker {
 /// What the trace says of its run.
 fn said_by(summary: &RecordingSummary, exit: ExitKind) -> RunResult {
     let followed = summary.followed.clone();
-    RunResult { followed, unseen: Unseen::of(summary), ..RunResult::new(exit) }
+    RunResult { followed, unseen: RecordingGap::of(summary), ..RunResult::new(exit) }
 }
 
 fn created(path: &Path) -> Result<File, FrontEndError> {

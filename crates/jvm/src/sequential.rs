@@ -15,7 +15,7 @@ use untorn_linearizability::{Observation, Scenario, SequentialError, SequentialR
 
 use crate::jdk::find_program;
 use crate::launch::{LaunchError, find_agent};
-use crate::program::JvmProgram;
+use crate::program::ProgramArguments;
 
 /// Longer than all calls of a scenario may take together.
 const LONGEST: Duration = Duration::from_secs(120);
@@ -71,7 +71,7 @@ impl SequentialJvm {
     ///
     /// # Errors
     /// If there is no such `java`, or no agent.
-    pub fn new(program: &JvmProgram) -> Result<Self, FrontEndError> {
+    pub fn new(program: &ProgramArguments) -> Result<Self, FrontEndError> {
         let (java, options) = program.command.split_first().ok_or(LaunchError::NoCommand)?;
         let java = find_program(java).ok_or_else(|| LaunchError::NotFound(java.clone()))?;
         let agent = format!("-agentpath:{}={CLASSES_ONLY}", find_agent()?.display());

@@ -27,7 +27,7 @@ pub struct ServerJvm {
 
 /// What came of a request.
 #[derive(Clone, Debug)]
-pub enum Served {
+pub enum ServerReply {
     RunEnd(RunEnd),
     /// The JVM ended together with the program.
     Exited(ExitStatus),
@@ -99,18 +99,18 @@ impl ServerJvm {
         &mut self,
         request: &ServerRequest,
         patience: Duration,
-    ) -> Result<Served, ServerError> {
+    ) -> Result<ServerReply, ServerError> {
         let mut line = serde_json::to_vec(request).map_err(io::Error::from)?;
         line.push(b'\n');
         self.answers.get_mut().write_all(&line)?;
         match self.answer(Some(patience)) {
-            Ok(Some(ServerAnswer::RunEnd(ended))) => Ok(Served::RunEnd(ended)),
+            Ok(Some(ServerAnswer::RunEnd(ended))) => Ok(ServerReply::RunEnd(ended)),
             Ok(_) => match self.await_exit()? {
-                Some(status) => Ok(Served::Exited(status)),
-                None => Ok(Served::TimedOut),
+                Some(status) => Ok(ServerReply::Exited(status)),
+                None => Ok(ServerReply::TimedOut),
             },
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                Ok(Served::TimedOut)
+                Ok(ServerReply::TimedOut)
             }
             Err(error) => Err(error.into()),
         }

@@ -20,7 +20,7 @@ use untorn_runtime_protocol::Progress;
 
 use crate::launch::{Launch, Start};
 use crate::same_run::{self, Comparison};
-use crate::server::{Served, ServerJvm};
+use crate::server::{ServerJvm, ServerReply};
 
 /// A JVM that is spent after fewer runs has cost more than it saved.
 const WORTH_IT: usize = 4;
@@ -179,14 +179,14 @@ impl WarmRuns {
         let request = request(program, false);
         jvm.runs += 1;
         match jvm.server.run(&request, program.patience) {
-            Ok(Served::RunEnd(ended)) if ended.progress.fault.is_none() => {
+            Ok(ServerReply::RunEnd(ended)) if ended.progress.fault.is_none() => {
                 match &ended.spent {
                     Some(why) => self.spend(&jvm, why),
                     None => self.jvm = Some(jvm),
                 }
                 Some(WarmRun { exit: exit_of(&ended), progress: ended.progress })
             }
-            Ok(Served::Exited(status)) => {
+            Ok(ServerReply::Exited(status)) => {
                 self.spend(&jvm, "the JVM ends together with the program");
                 let progress = program.launch.progress()?;
                 Some(WarmRun { exit: exit_of_process(status), progress })
@@ -220,15 +220,15 @@ impl WarmRuns {
             }
         };
         let why = match server.run(&request(program, true), program.patience) {
-            Ok(Served::RunEnd(RunEnd { spent: None, progress, .. }))
+            Ok(ServerReply::RunEnd(RunEnd { spent: None, progress, .. }))
                 if progress.fault.is_none() =>
             {
                 return Some(Jvm { server, runs: 0 });
             }
-            Ok(Served::RunEnd(RunEnd { spent: Some(why), .. })) => why,
-            Ok(Served::RunEnd(ended)) => ended.progress.fault.unwrap_or_default(),
-            Ok(Served::Exited(_)) => "the JVM ends together with the program".to_owned(),
-            Ok(Served::TimedOut) => "its first run did not end".to_owned(),
+            Ok(ServerReply::RunEnd(RunEnd { spent: Some(why), .. })) => why,
+            Ok(ServerReply::RunEnd(ended)) => ended.progress.fault.unwrap_or_default(),
+            Ok(ServerReply::Exited(_)) => "the JVM ends together with the program".to_owned(),
+            Ok(ServerReply::TimedOut) => "its first run did not end".to_owned(),
             Err(error) => error.to_string(),
         };
         self.turn_off(why);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 use rustc_hash::FxHashMap;
 use untorn_runtime::sync::Lock;
-use untorn_schedule::{Access, AccessKind, AnnouncedEvents, CodePoint, PlanPoint, PlanSite};
+use untorn_schedule::{Access, AccessKind, AnnouncedEvents, CodePoint, PlanPoint, PointIndex};
 use untorn_trace::MemoryOrder;
 
 use crate::modules;
@@ -117,7 +117,7 @@ struct Wanted {
     points: Vec<PlanPoint>,
     everything: bool,
     /// By number of the site.
-    named: Option<FxHashMap<u32, Vec<PlanSite>>>,
+    named: Option<FxHashMap<u32, Vec<PointIndex>>>,
 }
 
 static WANTED: Lock<Wanted> =
@@ -235,7 +235,7 @@ fn is_asked(number: u32, site: Site) -> bool {
         place.as_ref().is_some_and(is_there) && site.kind.is(point.kind)
     };
     let points = wanted.points.iter().enumerate().filter(|(_, point)| is_at(point));
-    let named: Vec<_> = points.map(|(index, _)| PlanSite(index as u32)).collect();
+    let named: Vec<_> = points.map(|(index, _)| PointIndex(index as u32)).collect();
     let asks = !named.is_empty()
         || (wanted.everything
             && matches!(
@@ -249,7 +249,11 @@ fn is_asked(number: u32, site: Site) -> bool {
 }
 
 /// What the scheduler is to know of the event that a thread asks for.
-pub(crate) fn asked(found: Found, address: usize, write: bool) -> (Vec<PlanSite>, Option<Access>) {
+pub(crate) fn asked(
+    found: Found,
+    address: usize,
+    write: bool,
+) -> (Vec<PointIndex>, Option<Access>) {
     let wanted = WANTED.lock();
     let marks = wanted.named.as_ref().and_then(|all| all.get(&found.number())).cloned();
     // The same memory, the same number; two places may share one.

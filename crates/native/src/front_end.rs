@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use untorn_frontend::{
-    Fact, FrontEnd, FrontEndError, FrontEndKind, Output, Program, RecordedRun, ReplayOptions,
-    RunOptions, RunResult,
+    FrontEnd, FrontEndError, FrontEndKind, InstallationLine, Output, Program, RecordedRun,
+    ReplayOptions, RunOptions, RunResult,
 };
 
 use crate::binary::{Build, build_of, find_program};
@@ -54,7 +54,7 @@ impl FrontEndKind for Native {
         worker.replay(recorded, &trace)
     }
 
-    fn facts(&self, program: &Program) -> Vec<Fact> {
+    fn facts(&self, program: &Program) -> Vec<InstallationLine> {
         let name = program.command.first().map_or("", String::as_str);
         let path = find_program(name, program.directory.as_deref());
         let built = path.map_or(Build::Other, |path| build_of(&path));
@@ -64,7 +64,7 @@ impl FrontEndKind for Native {
             Build::Plain => "without untorn cc",
             Build::Java | Build::Other => "no native executable",
         };
-        vec![Fact { about: "built", text: text.to_owned() }]
+        vec![InstallationLine { about: "built", text: text.to_owned() }]
     }
 }
 

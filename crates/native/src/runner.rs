@@ -9,7 +9,7 @@ use serde_json::json;
 use untorn_frontend::processes::{self, Ending, Limits, ProcessError};
 use untorn_frontend::{
     ExitKind, FrontEnd, FrontEndError, Output, Owner, Program, Progress, RecordedRun,
-    RecordedTrace, RunOptions, RunResult, Surroundings, Unseen, Watch,
+    RecordedTrace, RecordingGap, RunOptions, RunResult, Surroundings, Watch,
 };
 use untorn_native_protocol::{Config, NativeSetup};
 use untorn_runtime_protocol::{DEADLOCK_EXIT, SCHEDULE};
@@ -310,7 +310,7 @@ impl Worker {
             stderr,
             followed: summary.followed.clone(),
             preemptions: preemptions(trace),
-            unseen: Unseen::of(&summary),
+            unseen: RecordingGap::of(&summary),
             fault,
             notes,
             observed,

@@ -28,12 +28,12 @@ pub enum Answer {
     Feasible(Reordering),
     /// No reordering exists.
     Infeasible,
-    Undecided(Why),
+    Undecided(UndecidedCause),
 }
 
 /// Why there is no answer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Why {
+pub enum UndecidedCause {
     /// The budget of the query was spent.
     Budget,
     /// The engine is incomplete, and does not cover this case.

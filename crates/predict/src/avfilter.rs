@@ -17,8 +17,8 @@
 use rustc_hash::FxHashMap;
 use untorn_trace::{Op, ThreadId, VarId};
 
-use crate::answer::{Answer, Engine, Why};
-use crate::facts::Facts;
+use crate::answer::{Answer, Engine, UndecidedCause};
+use crate::facts::HistoryIndex;
 use crate::goal::Goal;
 use crate::history::{At, ReadFrom};
 use crate::lock_valid::{LockValid, LockValidAnswer};
@@ -34,13 +34,13 @@ pub enum Reading {
 /// Lock-valid prediction followed by AVFilter.
 #[derive(Debug)]
 pub struct AvFilter<'f, 'h> {
-    facts: &'f Facts<'h>,
+    facts: &'f HistoryIndex<'h>,
     reading: Reading,
     locks: LockValid<'f, 'h>,
 }
 
 impl<'f, 'h> AvFilter<'f, 'h> {
-    pub fn new(facts: &'f Facts<'h>, reading: Reading) -> Self {
+    pub fn new(facts: &'f HistoryIndex<'h>, reading: Reading) -> Self {
         Self { facts, reading, locks: LockValid::new(facts) }
     }
 
@@ -56,7 +56,7 @@ impl<'f, 'h> AvFilter<'f, 'h> {
     pub fn verdict(&mut self, goal: &Goal) -> LockValidAnswer {
         match self.locks.verdict(goal) {
             LockValidAnswer::Feasible(_) if !self.keeps(goal) => {
-                LockValidAnswer::Undecided(Why::Incomplete)
+                LockValidAnswer::Undecided(UndecidedCause::Incomplete)
             }
             verdict => verdict,
         }
@@ -71,7 +71,7 @@ impl Engine for AvFilter<'_, '_> {
 
 /// The five tests for one prediction.
 struct Tests<'f, 'h> {
-    facts: &'f Facts<'h>,
+    facts: &'f HistoryIndex<'h>,
     reading: Reading,
     triple: Triple,
     var: VarId,
@@ -80,7 +80,7 @@ struct Tests<'f, 'h> {
 }
 
 impl<'f, 'h> Tests<'f, 'h> {
-    fn new(facts: &'f Facts<'h>, reading: Reading, triple: Triple) -> Self {
+    fn new(facts: &'f HistoryIndex<'h>, reading: Reading, triple: Triple) -> Self {
         let var = VarId(facts.history.event(triple.j).op.target());
         let (own, other) = (facts.thread(triple.i), facts.thread(triple.j));
         Self { facts, reading, triple, var, own, other }

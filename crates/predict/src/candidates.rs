@@ -39,17 +39,17 @@ mod untaken_branch;
 use untorn_trace::{LabelId, SiteId, ThreadId, VarId};
 
 use crate::deadline::Deadline;
-use crate::facts::Facts;
+use crate::facts::HistoryIndex;
 use crate::goal::{Goal, Pattern};
 use crate::history::{At, BlockId, History, Origin};
 
 use blocks::Blocks;
 use combine::Combiner;
-pub use fields::{Objects, PairCandidate, SkippedCandidates};
+pub use fields::{Objects, SkippedCandidates, TwoVariableCandidate};
 
 /// A point of the program, as exactly as the trace gives it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum ProgramPoint {
+pub enum CandidatePlace {
     Site(SiteId),
     /// The trace has no source positions: a thread, its innermost block, a variable.
     Unknown {
@@ -59,7 +59,7 @@ pub enum ProgramPoint {
     },
 }
 
-impl ProgramPoint {
+impl CandidatePlace {
     fn of(history: &History, at: At, var: VarId) -> Self {
         let event = history.event(at);
         if event.site != SiteId::NONE {
@@ -74,7 +74,7 @@ impl ProgramPoint {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Candidate {
     /// The first and third of one block, the second of another thread.
-    pub points: [ProgramPoint; 3],
+    pub points: [CandidatePlace; 3],
     pub pattern: Pattern,
     pub origin: Origin,
     /// The block of the first of its instances.
@@ -93,7 +93,7 @@ pub struct Candidate {
 
 /// Which blocks count.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Sources {
+pub enum BlockScope {
     /// Those that the trace declares.
     Declared,
     /// Activations of methods as well.
@@ -136,19 +136,19 @@ pub struct Candidates {
     /// Shared variables that were not examined, or not completely, because time was over.
     pub unseen_vars: u64,
     /// Candidates of two variables; declared blocks first, then in order of time.
-    pub pairs: Vec<PairCandidate>,
+    pub pairs: Vec<TwoVariableCandidate>,
     pub skipped_pairs: SkippedCandidates,
 }
 
 /// Finds the candidates of a history, of one variable each.
-pub fn find(facts: &Facts<'_>, sources: Sources, limits: Limits) -> Candidates {
+pub fn find(facts: &HistoryIndex<'_>, sources: BlockScope, limits: Limits) -> Candidates {
     find_in(facts, sources, limits, &Objects::default())
 }
 
 /// Finds the candidates of a history, those of two variables of one object as well.
 pub fn find_in(
-    facts: &Facts<'_>,
-    sources: Sources,
+    facts: &HistoryIndex<'_>,
+    sources: BlockScope,
     limits: Limits,
     objects: &Objects,
 ) -> Candidates {

@@ -25,7 +25,7 @@ mod tail;
 use smallvec::SmallVec;
 use untorn_trace::ThreadId;
 
-use crate::answer::{Answer, Engine, Strength, Why};
+use crate::answer::{Answer, Engine, Strength, UndecidedCause};
 use crate::goal::Goal;
 use crate::history::{At, History};
 use crate::index::{Cut, Index};
@@ -108,7 +108,7 @@ impl Engine for Closure<'_> {
                 Answer::Feasible(outline.reordering(self.index.history))
             }
             ClosureAnswer::Infeasible => Answer::Infeasible,
-            ClosureAnswer::Unknown => Answer::Undecided(Why::Incomplete),
+            ClosureAnswer::Unknown => Answer::Undecided(UndecidedCause::Incomplete),
         }
     }
 }

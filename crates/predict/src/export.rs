@@ -16,7 +16,7 @@ use crate::answer::Strength;
 use crate::goal::Goal;
 use crate::history::{At, History};
 use crate::index::Index;
-use crate::strips::{Content, Fact, Task};
+use crate::strips::{Content, Proposition, Task};
 use crate::zone::Zone;
 
 /// A goal, ready to be asked elsewhere.
@@ -107,22 +107,22 @@ impl<'a> Exported<'a> {
     }
 }
 
-fn fact_name(task: &Task, fact: Fact) -> String {
+fn fact_name(task: &Task, fact: Proposition) -> String {
     let event = |node: u32| task.nodes.list[node as usize].at.0;
     match fact {
-        Fact::At(thread, count) => format!("at-t{}-{count}", thread.0),
-        Fact::Done(node) => format!("done-e{}", event(node)),
-        Fact::Without(lock, shared, thread) => {
+        Proposition::At(thread, count) => format!("at-t{}-{count}", thread.0),
+        Proposition::Done(node) => format!("done-e{}", event(node)),
+        Proposition::Without(lock, shared, thread) => {
             let side = if shared { "shared" } else { "exclusive" };
             format!("without-{side}-l{}-t{}", lock.0, thread.0)
         }
-        Fact::Holds(var, content) => match content {
+        Proposition::Holds(var, content) => match content {
             Content::First => format!("holds-x{}-first", var.0),
             Content::Of(at) => format!("holds-x{}-e{}", var.0, at.0),
             Content::Value(Some(value)) => format!("holds-x{}-v{}", var.0, value.0),
             Content::Value(None) => format!("holds-x{}-unknown", var.0),
         },
-        Fact::Waited(node) => format!("waited-e{}", event(node)),
-        Fact::Fresh(node) => format!("fresh-e{}", event(node)),
+        Proposition::Waited(node) => format!("waited-e{}", event(node)),
+        Proposition::Fresh(node) => format!("fresh-e{}", event(node)),
     }
 }

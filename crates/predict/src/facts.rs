@@ -13,13 +13,13 @@ use crate::history::{At, History};
 
 /// A history with its orders and lock sets.
 #[derive(Debug)]
-pub struct Facts<'h> {
+pub struct HistoryIndex<'h> {
     pub history: &'h History,
     pub clocks: Clocks,
     pub holds: Holds,
 }
 
-impl<'h> Facts<'h> {
+impl<'h> HistoryIndex<'h> {
     pub fn new(history: &'h History) -> Self {
         Self { history, clocks: Clocks::new(history), holds: Holds::new(history) }
     }

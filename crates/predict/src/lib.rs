@@ -59,9 +59,9 @@ mod validate;
 mod world;
 mod zone;
 
-pub use answer::{Answer, Engine, Reordering, Strength, Why};
+pub use answer::{Answer, Engine, Reordering, Strength, UndecidedCause};
 pub use deadline::Deadline;
-pub use facts::Facts;
+pub use facts::HistoryIndex;
 pub use goal::{Goal, Pattern};
 pub use history::{At, Block, BlockId, History, HistoryError, Lifted, Origin};
 pub use outline::Outline;

@@ -22,8 +22,8 @@
 mod closure;
 mod order;
 
-use crate::answer::{Answer, Engine, Why};
-use crate::facts::Facts;
+use crate::answer::{Answer, Engine, UndecidedCause};
+use crate::facts::HistoryIndex;
 use crate::goal::Goal;
 use crate::world::{SuffixReordering, World};
 
@@ -34,7 +34,7 @@ use closure::{Closure, Refuted};
 pub enum LockValidAnswer {
     Feasible(SuffixReordering),
     Infeasible,
-    Undecided(Why),
+    Undecided(UndecidedCause),
 }
 
 impl From<LockValidAnswer> for Answer {
@@ -50,12 +50,12 @@ impl From<LockValidAnswer> for Answer {
 /// Decides goals by synchronisation alone.
 #[derive(Debug)]
 pub struct LockValid<'f, 'h> {
-    facts: &'f Facts<'h>,
+    facts: &'f HistoryIndex<'h>,
     world: World<'f, 'h>,
 }
 
 impl<'f, 'h> LockValid<'f, 'h> {
-    pub fn new(facts: &'f Facts<'h>) -> Self {
+    pub fn new(facts: &'f HistoryIndex<'h>) -> Self {
         Self { facts, world: World::new(facts, crate::At(0)) }
     }
 
@@ -99,7 +99,7 @@ impl<'f, 'h> LockValid<'f, 'h> {
         let closure = match Closure::new(self.facts, goal) {
             Ok(closure) => closure,
             Err(Refuted::Proven) => return LockValidAnswer::Infeasible,
-            Err(Refuted::Budget) => return LockValidAnswer::Undecided(Why::Budget),
+            Err(Refuted::Budget) => return LockValidAnswer::Undecided(UndecidedCause::Budget),
         };
         order::find(&mut self.world, &closure, goal)
     }

@@ -20,7 +20,7 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
-use crate::answer::{Answer, Engine, Strength, Why};
+use crate::answer::{Answer, Engine, Strength, UndecidedCause};
 use crate::goal::Goal;
 use crate::history::{At, History};
 use crate::index::Index;
@@ -83,7 +83,7 @@ impl Engine for Planner<'_> {
         if goal.events.is_empty() {
             return Answer::Infeasible;
         }
-        let Some(zone) = self.zone(goal) else { return Answer::Undecided(Why::Budget) };
+        let Some(zone) = self.zone(goal) else { return Answer::Undecided(UndecidedCause::Budget) };
         let task = Task::new(&self.index, goal, &zone);
         match Search::new(&task, self.budget.states).run() {
             SearchEnd::Plan(actions) => {
@@ -96,8 +96,8 @@ impl Engine for Planner<'_> {
                 Answer::Feasible(reordering)
             }
             SearchEnd::Exhausted if zone.is_whole => Answer::Infeasible,
-            SearchEnd::Exhausted => Answer::Undecided(Why::Incomplete),
-            SearchEnd::Budget => Answer::Undecided(Why::Budget),
+            SearchEnd::Exhausted => Answer::Undecided(UndecidedCause::Incomplete),
+            SearchEnd::Budget => Answer::Undecided(UndecidedCause::Budget),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Both mean the same (see the [crate]), so the first that has an answer returns it. Counters record which engine
 //! decided how much, and what was left open.
 
-use crate::answer::{Answer, Engine, Strength, Why};
+use crate::answer::{Answer, Engine, Strength, UndecidedCause};
 use crate::closure::{Closure, ClosureAnswer};
 use crate::goal::Goal;
 use crate::history::History;
@@ -36,7 +36,7 @@ impl Counts {
 pub enum Decision {
     Feasible(Outline),
     Infeasible,
-    Undecided(Why),
+    Undecided(UndecidedCause),
 }
 
 /// The engine.

@@ -24,7 +24,7 @@ mod encode;
 mod formula;
 mod refute;
 
-use crate::answer::{Answer, Engine, Strength, Why};
+use crate::answer::{Answer, Engine, Strength, UndecidedCause};
 use crate::deadline::Deadline;
 use crate::goal::Goal;
 use crate::history::History;
@@ -101,7 +101,7 @@ impl Engine for Sat<'_> {
 pub(crate) enum SatAnswer {
     Reordering(Outline),
     Proof,
-    Nothing(Why),
+    Nothing(UndecidedCause),
 }
 
 pub(crate) fn decide(index: &Index<'_>, budget: &Budget, goal: &Goal) -> SatAnswer {
@@ -113,7 +113,7 @@ pub(crate) fn decide(index: &Index<'_>, budget: &Budget, goal: &Goal) -> SatAnsw
         return match solved {
             Some((Outcome::Yes, tail)) => SatAnswer::Reordering(Outline::new(zone.base, tail)),
             Some((Outcome::No, _)) => SatAnswer::Proof,
-            Some((Outcome::Unknown, _)) | None => SatAnswer::Nothing(Why::Budget),
+            Some((Outcome::Unknown, _)) | None => SatAnswer::Nothing(UndecidedCause::Budget),
         };
     }
     decide_in_part(index, budget, goal)
@@ -135,7 +135,7 @@ fn decide_in_part(index: &Index<'_>, budget: &Budget, goal: &Goal) -> SatAnswer 
         }
         back *= 3;
     }
-    SatAnswer::Nothing(Why::Budget)
+    SatAnswer::Nothing(UndecidedCause::Budget)
 }
 
 fn search(

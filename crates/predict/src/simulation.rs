@@ -21,8 +21,8 @@ mod shapes;
 
 use untorn_trace::VarId;
 
-use crate::answer::{Answer, Engine, Why};
-use crate::facts::Facts;
+use crate::answer::{Answer, Engine, UndecidedCause};
+use crate::facts::HistoryIndex;
 use crate::goal::Goal;
 use crate::history::{At, History};
 use crate::world::SuffixReordering;
@@ -60,7 +60,7 @@ impl Knowledge {
 /// Keeps predictions that it can show to happen.
 #[derive(Debug)]
 pub struct Simulation<'f, 'h> {
-    facts: &'f Facts<'h>,
+    facts: &'f HistoryIndex<'h>,
     machine: Machine<'f, 'h>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct Triple {
 
 impl Triple {
     /// Of three events, or of four with two of another thread inside.
-    pub(crate) fn of(goal: &Goal, facts: &Facts<'_>) -> Option<Self> {
+    pub(crate) fn of(goal: &Goal, facts: &HistoryIndex<'_>) -> Option<Self> {
         let (i, from, j, k) = match goal.events[..] {
             [i, j, k] => (i, j, j, k),
             [i, from, j, k] => (i, from, j, k),
@@ -93,7 +93,7 @@ impl Triple {
 }
 
 impl<'f, 'h> Simulation<'f, 'h> {
-    pub fn new(facts: &'f Facts<'h>, knowledge: &'f Knowledge) -> Self {
+    pub fn new(facts: &'f HistoryIndex<'h>, knowledge: &'f Knowledge) -> Self {
         Self { facts, machine: Machine::new(facts, knowledge) }
     }
 
@@ -121,7 +121,7 @@ impl Engine for Simulation<'_, '_> {
     fn decide(&mut self, goal: &Goal) -> Answer {
         match self.reordering(goal) {
             Some(short) => Answer::Feasible(short.reordering()),
-            None => Answer::Undecided(Why::Incomplete),
+            None => Answer::Undecided(UndecidedCause::Incomplete),
         }
     }
 }

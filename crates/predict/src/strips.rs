@@ -22,7 +22,7 @@ use crate::nodes::{Node, Nodes};
 use crate::zone::Zone;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) enum Fact {
+pub(crate) enum Proposition {
     /// A thread has done so many of its nodes.
     At(ThreadId, u32),
     Done(u32),
@@ -58,7 +58,7 @@ pub(crate) struct Action {
 #[derive(Debug)]
 pub(crate) struct Task {
     pub(crate) nodes: Nodes,
-    pub(crate) facts: Vec<Fact>,
+    pub(crate) facts: Vec<Proposition>,
     pub(crate) actions: Vec<Action>,
     pub(crate) start: Vec<u32>,
     /// `None` if an event of the goal is out of reach.
@@ -83,7 +83,7 @@ impl Task {
         writer.write();
         let start = writer.start();
         let last = goal.events.last().and_then(|&at| writer.nodes.of(at));
-        let goal = last.map(|node| writer.fact(Fact::Done(node)));
+        let goal = last.map(|node| writer.fact(Proposition::Done(node)));
         let Writer { nodes, facts, actions, .. } = writer;
         Self { nodes, facts, actions, start, goal }
     }
@@ -94,8 +94,8 @@ struct Writer<'i, 'a> {
     goal: &'i Goal,
     zone: &'i Zone,
     nodes: Nodes,
-    numbers: FxHashMap<Fact, u32>,
-    facts: Vec<Fact>,
+    numbers: FxHashMap<Proposition, u32>,
+    facts: Vec<Proposition>,
     actions: Vec<Action>,
     /// The values that each variable can hold, each with a representative source.
     contents: FxHashMap<VarId, Vec<(Content, ReadFrom)>>,
@@ -104,7 +104,7 @@ struct Writer<'i, 'a> {
 }
 
 impl Writer<'_, '_> {
-    fn fact(&mut self, fact: Fact) -> u32 {
+    fn fact(&mut self, fact: Proposition) -> u32 {
         *self.numbers.entry(fact).or_insert_with(|| {
             self.facts.push(fact);
             self.facts.len() as u32 - 1
@@ -150,26 +150,26 @@ impl Writer<'_, '_> {
     fn start(&mut self) -> Vec<u32> {
         let mut start = Vec::new();
         for thread in self.zone.threads() {
-            start.push(self.fact(Fact::At(thread, 0)));
+            start.push(self.fact(Proposition::At(thread, 0)));
         }
         for i in 0..self.facts.len() {
             let holds = match self.facts[i] {
-                Fact::Without(lock, shared, thread) => {
+                Proposition::Without(lock, shared, thread) => {
                     let held = self.index.held(thread, self.zone.base[thread.index()]);
                     !held.iter().any(|&id| {
                         let section = self.index.section(id);
                         section.lock == lock && section.shared == shared
                     })
                 }
-                Fact::Holds(var, content) => {
+                Proposition::Holds(var, content) => {
                     self.contents.get(&var).is_some_and(|known| known[0].0 == content)
                 }
-                Fact::Fresh(_) => true,
-                Fact::Waited(resume) => {
+                Proposition::Fresh(_) => true,
+                Proposition::Waited(resume) => {
                     let wait = self.index.history.previous(self.nodes.list[resume as usize].at);
                     wait.is_some_and(|wait| self.index.contains(&self.zone.base, wait))
                 }
-                Fact::At(..) | Fact::Done(_) => false,
+                Proposition::At(..) | Proposition::Done(_) => false,
             };
             if holds {
                 start.push(i as u32);
@@ -195,10 +195,10 @@ impl Writer<'_, '_> {
         let history = self.index.history;
         let Node { at, end, thread, .. } = self.nodes.list[node as usize];
         let mut action = Action { node, ..Action::default() };
-        let here = self.fact(Fact::At(thread, place));
+        let here = self.fact(Proposition::At(thread, place));
         action.needs.push(here);
         action.deletes.push(here);
-        let done = self.fact(Fact::Done(node));
+        let done = self.fact(Proposition::Done(node));
         action.adds.push(done);
         let last = self.goal.events.last().copied();
         if end == at && history.second_half(at).is_some() && last != Some(at) {
@@ -216,7 +216,7 @@ impl Writer<'_, '_> {
             }
             Op::Resume { .. } => self.resume(&mut action, at)?,
             Op::Notify { .. } => {
-                let fresh = self.fact(Fact::Fresh(node));
+                let fresh = self.fact(Proposition::Fresh(node));
                 action.deletes.push(fresh);
             }
             _ => {}
@@ -228,7 +228,7 @@ impl Writer<'_, '_> {
     fn need_done(&mut self, action: &mut Action, at: At) -> Option<()> {
         match self.nodes.of(at) {
             Some(node) => {
-                let done = self.fact(Fact::Done(node));
+                let done = self.fact(Proposition::Done(node));
                 action.needs.push(done);
                 Some(())
             }
@@ -262,7 +262,7 @@ impl Writer<'_, '_> {
             (true, true) => Some(()),
             (true, false) => None,
             (false, _) => {
-                let waited = self.fact(Fact::Waited(action.node));
+                let waited = self.fact(Proposition::Waited(action.node));
                 action.needs.push(waited);
                 Some(())
             }
@@ -272,7 +272,7 @@ impl Writer<'_, '_> {
     fn section(&mut self, action: &mut Action, at: At) {
         let index = self.index;
         let Some(section) = index.history.section_at(at) else { return };
-        let own = self.fact(Fact::Without(section.lock, section.shared, section.thread));
+        let own = self.fact(Proposition::Without(section.lock, section.shared, section.thread));
         if section.enter != at {
             action.adds.push(own);
             return;
@@ -289,7 +289,7 @@ impl Writer<'_, '_> {
             }
         }
         for (thread, shared) in rivals {
-            let free = self.fact(Fact::Without(section.lock, shared, thread));
+            let free = self.fact(Proposition::Without(section.lock, shared, thread));
             action.needs.push(free);
         }
     }
@@ -300,7 +300,7 @@ impl Writer<'_, '_> {
         if let Op::Write { var, .. } = history.event(end).op {
             self.set(&mut action, var, end);
         }
-        let next = self.fact(Fact::At(thread, place + 1));
+        let next = self.fact(Proposition::At(thread, place + 1));
         let wanted = self.index.wanted(at);
         if let (Op::Read { var, .. }, Some(wanted)) = (history.event(at).op, wanted) {
             let is_free = self.goal.events.contains(&at) && history.second_half(at).is_none();
@@ -313,7 +313,7 @@ impl Writer<'_, '_> {
             for (content, source) in self.contents.get(&var).cloned().unwrap_or_default() {
                 if self.index.satisfies(wanted, var, source) {
                     let mut coupled = action.clone();
-                    let holds = self.fact(Fact::Holds(var, content));
+                    let holds = self.fact(Proposition::Holds(var, content));
                     coupled.needs.push(holds);
                     self.actions.push(coupled);
                     action.variant += 1;
@@ -328,7 +328,8 @@ impl Writer<'_, '_> {
             && let Some(notify) = self.nodes.of(cause)
         {
             let mut in_time = action.clone();
-            let (fresh, waited) = (self.fact(Fact::Fresh(notify)), self.fact(Fact::Waited(node)));
+            let (fresh, waited) =
+                (self.fact(Proposition::Fresh(notify)), self.fact(Proposition::Waited(node)));
             in_time.needs.push(fresh);
             in_time.adds.push(waited);
             self.actions.push(in_time);
@@ -341,7 +342,7 @@ impl Writer<'_, '_> {
     fn set(&mut self, action: &mut Action, var: VarId, write: At) {
         let content = self.content(var, ReadFrom::Write(write), false);
         for (other, _) in self.contents.get(&var).cloned().unwrap_or_default() {
-            let holds = self.fact(Fact::Holds(var, other));
+            let holds = self.fact(Proposition::Holds(var, other));
             if other == content {
                 action.adds.push(holds);
             } else {

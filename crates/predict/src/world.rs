@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use untorn_trace::{LockId, Op, ThreadId};
 
 use crate::answer::Reordering;
-use crate::facts::Facts;
+use crate::facts::HistoryIndex;
 use crate::history::{At, History};
 use crate::outline::Outline;
 
@@ -28,7 +28,7 @@ impl Holders {
 /// The run so far: everything before the cut, then `steps`.
 #[derive(Clone, Debug)]
 pub(crate) struct World<'f, 'h> {
-    facts: &'f Facts<'h>,
+    facts: &'f HistoryIndex<'h>,
     cut: At,
     /// By thread: how many of its events have happened.
     done: Vec<u32>,
@@ -43,7 +43,7 @@ pub(crate) struct World<'f, 'h> {
 }
 
 impl<'f, 'h> World<'f, 'h> {
-    pub(crate) fn new(facts: &'f Facts<'h>, cut: At) -> Self {
+    pub(crate) fn new(facts: &'f HistoryIndex<'h>, cut: At) -> Self {
         let mut world = Self {
             facts,
             cut,
@@ -83,7 +83,7 @@ impl<'f, 'h> World<'f, 'h> {
         }
     }
 
-    pub(crate) fn facts(&self) -> &'f Facts<'h> {
+    pub(crate) fn facts(&self) -> &'f HistoryIndex<'h> {
         self.facts
     }
 

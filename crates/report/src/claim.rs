@@ -8,7 +8,7 @@ use crate::operation::{Action, Operation};
 
 /// One access of a variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fact {
+pub struct AccessFact {
     /// The position in the trace.
     pub at: u64,
     pub thread: String,
@@ -18,7 +18,7 @@ pub struct Fact {
     pub value: Option<String>,
 }
 
-impl From<&Operation> for Fact {
+impl From<&Operation> for AccessFact {
     fn from(operation: &Operation) -> Self {
         Self {
             at: operation.at,
@@ -34,24 +34,24 @@ impl From<&Operation> for Fact {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Claim {
     /// This thread accessed this variable, with this value.
-    Access(Fact),
+    Access(AccessFact),
     /// Both happened, in this order.
-    Ordered(Fact, Fact),
+    Ordered(AccessFact, AccessFact),
     /// Two accesses of one thread, and one of another thread between them.
-    Between { first: Fact, between: Fact, last: Fact },
+    Between { first: AccessFact, between: AccessFact, last: AccessFact },
     /// Up to this position the thread has not accessed the variable again: it knows what it read or wrote there.
-    KnowsOnly { known: Fact, until: u64 },
+    KnowsOnly { known: AccessFact, until: u64 },
     /// The second write replaced the value of the first one: no write lies between them.
-    Overwritten { gone: Fact, by: Fact },
+    Overwritten { gone: AccessFact, by: AccessFact },
     /// The same, and the second thread had not read the variable since.
-    Lost { gone: Fact, by: Fact },
+    Lost { gone: AccessFact, by: AccessFact },
     /// The next access of the variable, by any thread, is a write of another thread.
-    NeverRead { gone: Fact },
+    NeverRead { gone: AccessFact },
     /// A thread saw one value, another thread wrote the variable, the thread read the new value and then acted: when it
     /// wrote, the variable was still as in its latest read.
-    StaleCheck { saw: Fact, changed: Fact, now: Fact, acted: Fact },
+    StaleCheck { saw: AccessFact, changed: AccessFact, now: AccessFact, acted: AccessFact },
     /// The read returned what the write of another thread had written.
-    ReadFrom { read: Fact, write: Fact },
+    ReadFrom { read: AccessFact, write: AccessFact },
     /// Between the two positions the thread did not write the variable.
     NotWritten { thread: String, variable: String, from: u64, until: u64 },
     /// Just before this position the variable had this value.

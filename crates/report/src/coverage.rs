@@ -44,7 +44,7 @@ pub enum Gap {
         of: u64,
     },
     /// Candidates whose plans could not be followed, or for which none was found.
-    Unreached {
+    NoFinding {
         candidates: u64,
         of: u64,
     },
@@ -87,7 +87,7 @@ impl Gap {
                 number(candidates),
                 count(of, "candidate")
             ),
-            Self::Unreached { candidates, of } => {
+            Self::NoFinding { candidates, of } => {
                 format!("{} of {} were not reached", number(candidates), count(of, "candidate"))
             }
             Self::NotAnalysed { events, of } => {
@@ -120,7 +120,7 @@ impl Gap {
             Self::NoRunSearched { .. } | Self::Untried { .. } => {
                 "more time (--time 10m), or less to look at (--instrument 'com.acme.*')"
             }
-            Self::Unreached { .. } => "more tries (--per-candidate 20), or look at them with -v",
+            Self::NoFinding { .. } => "more tries (--per-candidate 20), or look at them with -v",
             Self::NotAnalysed { .. } => {
                 "more events (--events), or fewer of them (--instrument 'com.acme.*')"
             }

@@ -1,6 +1,6 @@
 //! One finding in plain words, for readers who have never seen one.
 
-use crate::model::{CheckFacts, Finding};
+use crate::model::{CheckSummary, Finding};
 use crate::story::{CALLED_THROUGH, Kind, Row, STALE_CHECK, Story, story};
 use crate::terminal::{Look, paint};
 use crate::text::{plain, wrap};
@@ -10,7 +10,7 @@ const TITLE: Style = Style::new().bold();
 const KEY: Style = AnsiColor::Red.on_default().bold();
 const FAINT: Style = Style::new().dimmed();
 
-pub fn render(finding: &Finding, check: Option<&CheckFacts>, look: &Look) -> String {
+pub fn render(finding: &Finding, check: Option<&CheckSummary>, look: &Look) -> String {
     let story = story(finding, check);
     let mut page = Page { out: String::new(), look: *look };
     page.title(&story.title());

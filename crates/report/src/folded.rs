@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Something that would be a finding, but for its reason to be folded.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Folded {
+pub struct FoldedFinding {
     /// What it would be called as a finding.
     pub headline: String,
     pub why: FoldReason,
@@ -73,7 +73,7 @@ impl Default for FoldReason {
     }
 }
 
-impl Folded {
+impl FoldedFinding {
     /// The headline with the reason, as one line.
     pub fn line(&self) -> String {
         match &self.why {

@@ -2,7 +2,7 @@
 //!
 //! A finding is a block, a variable and a pattern. Who has to mend a block wants to see all of them together.
 
-use crate::model::{Fault, Finding};
+use crate::model::{Finding, FindingKind};
 use crate::phrasing::count;
 use crate::text::plain;
 
@@ -67,7 +67,7 @@ fn places(finding: &Finding) -> Vec<&str> {
 /// The violations of a check by block and variable, in the order in which they were found.
 pub fn by_block<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<BlockGroup<'a>> {
     let mut groups: Vec<BlockGroup<'a>> = Vec::new();
-    for finding in findings.filter(|finding| finding.kind == Fault::Torn) {
+    for finding in findings.filter(|finding| finding.kind == FindingKind::Torn) {
         let named = finding.evidence.as_ref().filter(|evidence| !evidence.block.is_empty());
         let Some(evidence) = named else { continue };
         let known = groups.iter().position(|group| group.block == evidence.block);

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::calls::CallTable;
 use crate::coverage;
 use crate::failure::Failure;
-use crate::model::{CheckFacts, Excerpt, Finding, Report};
+use crate::model::{CheckSummary, Excerpt, Finding, Report};
 use crate::phrasing::{count, number};
 use crate::story::{Story, stories};
 use crate::text::{plain, xml};
@@ -179,7 +179,7 @@ fn data(report: &Report) -> Data<'_> {
         excerpts,
         stories,
         failures: report.failures.iter().map(failed_run).collect(),
-        folded: report.folded.iter().map(crate::folded::Folded::line).collect(),
+        folded: report.folded.iter().map(crate::folded::FoldedFinding::line).collect(),
     }
 }
 
@@ -247,7 +247,7 @@ fn line(report: &Report) -> String {
             check.milliseconds as f64 / 1000.0
         );
     }
-    let sum = |of: fn(&crate::model::TraceFacts) -> u64| -> u64 {
+    let sum = |of: fn(&crate::model::TraceSummary) -> u64| -> u64 {
         report.traces.iter().map(|trace| of(&trace.facts)).sum()
     };
     format!(
@@ -285,7 +285,7 @@ fn empty(report: &Report) -> Empty {
     };
     let harmless = report.check.as_ref().filter(|check| check.harmless > 0).map_or_else(
         String::new,
-        |check: &CheckFacts| {
+        |check: &CheckSummary| {
             format!(" {} happened without harm.", count(check.harmless, "candidate"))
         },
     );

@@ -4,7 +4,7 @@
 
 use crate::coverage;
 use crate::failure::Failure;
-use crate::model::{Fault, Report};
+use crate::model::{FindingKind, Report};
 use crate::story::{Status, Story, stories};
 use crate::text::xml;
 
@@ -71,8 +71,10 @@ fn case(story: &Story) -> String {
         format!(" of {}", crate::phrasing::list(&names, pair))
     };
     let name = match story.fault {
-        Fault::Torn => format!("{} is atomic ({}{of})", story.block, story.kind.to_lowercase()),
-        Fault::Deadlock => {
+        FindingKind::Torn => {
+            format!("{} is atomic ({}{of})", story.block, story.kind.to_lowercase())
+        }
+        FindingKind::Deadlock => {
             let mut blocks: Vec<&str> = story.nodes.iter().map(|n| n.block.as_str()).collect();
             blocks.dedup();
             if blocks.is_empty() {

@@ -4,7 +4,7 @@
 //! functions from the model to text: nothing here reads a file, prints, or knows a checker.
 
 pub mod calls;
-mod check_facts;
+mod check_summary;
 pub mod claim;
 pub mod coverage;
 pub mod dot;
@@ -33,7 +33,7 @@ mod validate;
 
 pub use language::{Language, Phrase, Problem, of_front_end};
 pub use model::{
-    Alarm, Block, CheckerVerdict, Edge, Finding, Note, NoteKind, Report, Tear, TraceFacts,
-    TraceReport, TraceVerdict, Transaction, Why,
+    Alarm, Block, CheckerVerdict, Edge, EdgeKind, Finding, Note, NoteKind, Report, Tear,
+    TraceReport, TraceSummary, TraceVerdict, Transaction,
 };
 pub use operation::{Action, Operation};

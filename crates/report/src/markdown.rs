@@ -5,7 +5,7 @@
 use crate::coverage;
 use crate::failure::Failure;
 use crate::groups;
-use crate::model::{Fault, Report};
+use crate::model::{FindingKind, Report};
 use crate::scene::split_place;
 use crate::story::{Kind, Status, Story, stories};
 use crate::text::plain;
@@ -91,8 +91,8 @@ fn finding(story: &Story) -> String {
         ));
     }
     out.push_str(match story.fault {
-        Fault::Torn => "\n### Why this is not atomic\n\n",
-        Fault::Deadlock => "\n### Why no thread can continue\n\n",
+        FindingKind::Torn => "\n### Why this is not atomic\n\n",
+        FindingKind::Deadlock => "\n### Why no thread can continue\n\n",
     });
     for sentence in &story.proof {
         out.push_str(&format!("- {}\n", escape(sentence)));

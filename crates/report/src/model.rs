@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::check_facts::{CheckFacts, Setting, Unreached};
+pub use crate::check_summary::{CheckSummary, NoFinding, Setting};
 use crate::failure::Failure;
-use crate::folded::Folded;
+use crate::folded::FoldedFinding;
 use crate::language::{Language, of_front_end};
 use crate::operation::{Action, Operation};
 use crate::phrasing;
@@ -35,10 +35,10 @@ pub struct Report {
     pub failures: Vec<Failure>,
     /// What happened and is not counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub folded: Vec<Folded>,
+    pub folded: Vec<FoldedFinding>,
     /// How they were looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<CheckFacts>,
+    pub check: Option<CheckSummary>,
 }
 
 /// Why a finding is one, beyond its cycle, and how to see it again.
@@ -200,7 +200,7 @@ impl Report {
 /// What was found in one trace.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TraceReport {
-    pub facts: TraceFacts,
+    pub facts: TraceSummary,
     pub verdict: TraceVerdict,
     /// Each checker that ran, with its result.
     pub checkers: Vec<CheckerVerdict>,
@@ -211,7 +211,7 @@ pub struct TraceReport {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct TraceFacts {
+pub struct TraceSummary {
     /// The file, or `-` for standard input.
     pub file: String,
     pub events: u64,
@@ -291,7 +291,7 @@ pub enum NoteKind {
 /// What went wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Fault {
+pub enum FindingKind {
     /// An atomic block was interrupted.
     #[default]
     Torn,
@@ -299,7 +299,7 @@ pub enum Fault {
     Deadlock,
 }
 
-impl Fault {
+impl FindingKind {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
     fn is_torn(&self) -> bool {
         *self == Self::Torn
@@ -311,8 +311,8 @@ impl Fault {
 pub struct Finding {
     /// Counted from 1 through the whole report.
     pub number: u32,
-    #[serde(default, skip_serializing_if = "Fault::is_torn")]
-    pub kind: Fault,
+    #[serde(default, skip_serializing_if = "FindingKind::is_torn")]
+    pub kind: FindingKind,
     pub headline: String,
     pub badges: Vec<String>,
     /// The transaction whose operation closed the cycle comes first.
@@ -371,7 +371,7 @@ pub struct Block {
 pub struct Edge {
     pub from: usize,
     pub to: usize,
-    pub why: Why,
+    pub why: EdgeKind,
     /// The edge in words.
     pub because: String,
     /// The edge that closed the cycle.
@@ -380,7 +380,7 @@ pub struct Edge {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Why {
+pub enum EdgeKind {
     Variable,
     Lock,
     Fork,
@@ -408,7 +408,7 @@ impl Finding {
     pub fn new(
         transactions: Vec<Transaction>,
         operations: Vec<Operation>,
-        edges: Vec<(usize, usize, Why)>,
+        edges: Vec<(usize, usize, EdgeKind)>,
         occurrences: u64,
     ) -> Self {
         assert_eq!(transactions.len(), edges.len(), "one edge leads from each transaction");
@@ -427,7 +427,7 @@ impl Finding {
             .collect();
         let mut finding = Self {
             number: 1,
-            kind: Fault::Torn,
+            kind: FindingKind::Torn,
             headline: String::new(),
             badges: Vec::new(),
             transactions,
@@ -457,9 +457,9 @@ impl Finding {
         edges: Vec<(usize, usize)>,
         waiting: Vec<SceneStep>,
     ) -> Self {
-        let edges = edges.into_iter().map(|(from, to)| (from, to, Why::Lock)).collect();
+        let edges = edges.into_iter().map(|(from, to)| (from, to, EdgeKind::Lock)).collect();
         let mut finding = Self::new(transactions, operations, edges, 1);
-        finding.kind = Fault::Deadlock;
+        finding.kind = FindingKind::Deadlock;
         finding.waiting = waiting;
         for edge in &mut finding.edges {
             // No operation of a deadlock closed the cycle.
@@ -476,7 +476,7 @@ impl Finding {
     }
 
     pub fn is_deadlock(&self) -> bool {
-        self.kind == Fault::Deadlock
+        self.kind == FindingKind::Deadlock
     }
 
     /// The refuted blocks, outermost first.
@@ -518,7 +518,10 @@ impl Finding {
     fn pattern(&self) -> Option<String> {
         let tear = self.tear()?;
         let [first, second] = self.edges.as_slice() else { return None };
-        if first.to != second.from || first.why != Why::Variable || second.why != Why::Variable {
+        if first.to != second.from
+            || first.why != EdgeKind::Variable
+            || second.why != EdgeKind::Variable
+        {
             return None;
         }
         [tear.root, first.to, tear.target]

@@ -1,6 +1,6 @@
 //! The sentences of a finding. Every renderer uses these, so that all of them have the same text.
 
-use crate::model::{Finding, Transaction, Why};
+use crate::model::{EdgeKind, Finding, Transaction};
 use crate::operation::{Action, Operation};
 
 /// `Set.add is not atomic`.
@@ -61,12 +61,12 @@ pub fn list<T: AsRef<str>>(names: &[T], most: usize) -> String {
 }
 
 /// Why the first operation must stay before the second: `T1 released m before T2 acquired it`.
-pub fn because(from: &Operation, to: &Operation, why: Why) -> String {
+pub fn because(from: &Operation, to: &Operation, why: EdgeKind) -> String {
     match why {
-        Why::Lock if from.action == Action::Request => {
+        EdgeKind::Lock if from.action == Action::Request => {
             format!("{} waits for {}, which {} holds", from.thread, from.target, to.thread)
         }
-        Why::Variable | Why::Lock if from.target == to.target => format!(
+        EdgeKind::Variable | EdgeKind::Lock if from.target == to.target => format!(
             "{} {} {} before {} {} it",
             from.thread,
             from.action.past(),
@@ -74,7 +74,7 @@ pub fn because(from: &Operation, to: &Operation, why: Why) -> String {
             subject(from, to),
             to.action.past()
         ),
-        Why::Variable | Why::Lock | Why::ProgramOrder => format!(
+        EdgeKind::Variable | EdgeKind::Lock | EdgeKind::ProgramOrder => format!(
             "{} {} {} before {} {} {}",
             from.thread,
             from.action.past(),
@@ -83,8 +83,8 @@ pub fn because(from: &Operation, to: &Operation, why: Why) -> String {
             to.action.past(),
             to.target
         ),
-        Why::Fork => format!("{} started {}", from.thread, to.thread),
-        Why::Join => format!("{} waited for {} to end", to.thread, from.thread),
+        EdgeKind::Fork => format!("{} started {}", from.thread, to.thread),
+        EdgeKind::Join => format!("{} waited for {} to end", to.thread, from.thread),
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use crate::failure::Failure;
 use crate::identity;
-use crate::model::{Excerpt, Fault, Finding, Report};
+use crate::model::{Excerpt, Finding, FindingKind, Report};
 use crate::scene::split_place;
 use crate::story::{Kind, Row, STALE_CHECK, Status, Story, stories};
 use crate::text::plain;
@@ -162,10 +162,10 @@ fn rule(&(_, id, name, text): &(&str, &'static str, &'static str, &'static str))
 
 fn rule_index(story: &Story) -> usize {
     let name = match (story.fault, story.pattern.len()) {
-        (Fault::Deadlock, _) => "deadlock",
-        (Fault::Torn, 4) => "two",
-        (Fault::Torn, _) if story.kind == STALE_CHECK => STALE_CHECK,
-        (Fault::Torn, _) => &story.pattern,
+        (FindingKind::Deadlock, _) => "deadlock",
+        (FindingKind::Torn, 4) => "two",
+        (FindingKind::Torn, _) if story.kind == STALE_CHECK => STALE_CHECK,
+        (FindingKind::Torn, _) => &story.pattern,
     };
     RULES.iter().position(|rule| rule.0 == name).unwrap_or(RULES.len() - 1)
 }

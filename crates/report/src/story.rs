@@ -23,10 +23,10 @@ pub(crate) use untorn_trace::tables::convention::{
 };
 
 use crate::claim::{Claim, Statement};
-use crate::model::{Fault, Finding, Report, Why};
+use crate::model::{EdgeKind, Finding, FindingKind, Report};
 use crate::operation::{Action, Operation};
 use crate::text::ellipsis;
-use course::{Course, Update};
+use course::{AccessOrder, Update};
 
 pub use deadlock::{at as place_aside, waits, where_stacks_are};
 pub use evidence::CALLED_THROUGH;
@@ -123,7 +123,7 @@ pub struct Rip {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Story {
     pub number: u32,
-    pub fault: Fault,
+    pub fault: FindingKind,
     pub status: Status,
     /// `RWW`; of two variables `WRRW`; or empty.
     pub pattern: String,
@@ -202,11 +202,11 @@ pub fn stories(report: &Report) -> Vec<Story> {
 }
 
 /// The story of one finding.
-pub fn story(finding: &Finding, check: Option<&crate::model::CheckFacts>) -> Story {
+pub fn story(finding: &Finding, check: Option<&crate::model::CheckSummary>) -> Story {
     if finding.is_deadlock() {
         return deadlock::story(finding, check);
     }
-    let mut plot = Plot::new(finding);
+    let mut plot = StoryInput::new(finding);
     let mut rows = rows::rows(&plot);
     let involved = plot.involved();
     rows::drop_empty_lanes(&mut plot.lanes, &mut rows, involved);
@@ -218,7 +218,7 @@ pub fn story(finding: &Finding, check: Option<&crate::model::CheckFacts>) -> Sto
     let (headline, claims) = headline::headline(&plot);
     Story {
         number: finding.number,
-        fault: Fault::Torn,
+        fault: FindingKind::Torn,
         status: Status::Confirmed,
         pattern: plot.pattern.clone(),
         kind: headline::kind(&plot),
@@ -248,20 +248,20 @@ pub fn story(finding: &Finding, check: Option<&crate::model::CheckFacts>) -> Sto
 const MAX_LANES: usize = 6;
 
 /// What all parts of a story need to know of a finding.
-struct Plot<'a> {
+struct StoryInput<'a> {
     finding: &'a Finding,
     lanes: Vec<Lane>,
     variables: Vec<Variable>,
     pattern: String,
     /// The three accesses of the pattern, as indices into the operations of the finding.
     keys: Vec<usize>,
-    course: Course<'a>,
+    course: AccessOrder<'a>,
     update: Option<Update<'a>>,
-    /// See [`Plot::stale_check`].
+    /// See [`StoryInput::stale_check`].
     check: Option<[&'a Operation; 4]>,
 }
 
-impl<'a> Plot<'a> {
+impl<'a> StoryInput<'a> {
     fn new(finding: &'a Finding) -> Self {
         let mut lanes: Vec<Lane> = Vec::new();
         for own in &finding.transactions {
@@ -290,7 +290,7 @@ impl<'a> Plot<'a> {
         }
         let variables = variables(finding);
         let (pattern, keys) = pattern(finding);
-        let course = Course::new(finding);
+        let course = AccessOrder::new(finding);
         let mut plot =
             Self { finding, lanes, variables, pattern, keys, course, update: None, check: None };
         // Every sentence asks for them.
@@ -383,7 +383,7 @@ fn pattern(finding: &Finding) -> (String, Vec<usize>) {
     let edges = &finding.edges;
     if let [first, second] = edges.as_slice()
         && first.to == second.from
-        && [first, second].iter().all(|edge| edge.why == Why::Variable)
+        && [first, second].iter().all(|edge| edge.why == EdgeKind::Variable)
     {
         let keys = telling(finding, [first.from, first.to, second.to]).to_vec();
         let letter = |&index: &usize| match finding.operations[index].action {
@@ -433,7 +433,7 @@ fn telling(finding: &Finding, three: [usize; 3]) -> [usize; 3] {
     [first.unwrap_or(three[0]), second, last]
 }
 
-fn nodes(plot: &Plot<'_>) -> Vec<Node> {
+fn nodes(plot: &StoryInput<'_>) -> Vec<Node> {
     let transactions = plot.finding.transactions.iter();
     let node = |own: &crate::Transaction| Node {
         name: own.thread.clone(),
@@ -443,7 +443,7 @@ fn nodes(plot: &Plot<'_>) -> Vec<Node> {
     transactions.map(node).collect()
 }
 
-fn links(plot: &Plot<'_>, rows: &[Row]) -> Vec<Link> {
+fn links(plot: &StoryInput<'_>, rows: &[Row]) -> Vec<Link> {
     let operations = &plot.finding.operations;
     let row = |index: usize| rows.iter().position(|row| row.at == Some(operations[index].at));
     let link = |edge: &crate::Edge| {
@@ -463,8 +463,8 @@ fn links(plot: &Plot<'_>, rows: &[Row]) -> Vec<Link> {
         // The same edges, between the accesses that the story shows.
         let edge = |from, to| {
             let because =
-                crate::phrasing::because(&operations[from], &operations[to], Why::Variable);
-            crate::Edge { from, to, why: Why::Variable, because, closing: false }
+                crate::phrasing::because(&operations[from], &operations[to], EdgeKind::Variable);
+            crate::Edge { from, to, why: EdgeKind::Variable, because, closing: false }
         };
         return [edge(a, b), edge(b, c)].iter().map(link).collect();
     }
@@ -473,13 +473,13 @@ fn links(plot: &Plot<'_>, rows: &[Row]) -> Vec<Link> {
 
 /// What is broken, in the words of this block and its variables, for readers who have never seen it.
 pub fn meaning(finding: &Finding) -> Option<String> {
-    let plot = Plot::new(finding);
+    let plot = StoryInput::new(finding);
     Some(plot.pair()?.meaning(&plot))
 }
 
 /// What the last access of the pattern does or finds, in a few words: `Bob's 5 is lost`.
 pub fn harm(finding: &Finding) -> Option<Statement> {
-    headline::harm(&Plot::new(finding))
+    headline::harm(&StoryInput::new(finding))
 }
 
 /// `withdraw` of `com.acme.Account.withdraw`.

@@ -64,9 +64,9 @@ pub use blocker::{Blocker, LockKey, Locks, Nanos};
 pub use deadlock::{BlockedThread, Deadlock};
 pub use inputs::{Input, InputPlace, Inputs};
 pub use marks::{ExpectedEvents, Marks, MarksError, Role};
-pub use outcome::{Divergence, Outcome, PlanFailure, PlanRelease};
+pub use outcome::{AbandonedPlan, Divergence, Outcome, PlanFailure};
 pub use plan::{
-    AccessKind, AtSite, CodePoint, Plan, PlanError, PlanPoint, PlanSite, PlanStep, PlanThread,
+    AccessKind, CodePoint, GoOrHold, Plan, PlanError, PlanPoint, PlanStep, PlanThread, PointIndex,
 };
 pub use policy::{Access, AnnouncedEvents, Arrival, Choice, Policy, PolicyKind, UnknownPolicy};
 pub use rng::Rng;

@@ -19,7 +19,7 @@ pub struct Outcome {
     /// Replay: where the run first differed from the schedule. From there on the schedule is ignored.
     pub divergence: Option<Divergence>,
     /// Plan: where and why it was given up.
-    pub release: Option<PlanRelease>,
+    pub release: Option<AbandonedPlan>,
     /// The first cycle of threads that wait for each other's locks, even if others still run.
     pub lock_cycle: Option<Vec<ThreadId>>,
     /// Plan: time limits that passed while threads that could run were held. Not all, if there are many.
@@ -50,7 +50,7 @@ impl fmt::Display for Divergence {
 
 /// A plan that could not be followed to its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PlanRelease {
+pub struct AbandonedPlan {
     /// Position of the first step that was not executed, counted from 0.
     pub step: usize,
     pub why: PlanFailure,
@@ -58,7 +58,7 @@ pub struct PlanRelease {
     pub held: Vec<(ThreadId, usize)>,
 }
 
-impl fmt::Display for PlanRelease {
+impl fmt::Display for AbandonedPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "step {} was not reached: {}", self.step, self.why)?;
         for (thread, step) in &self.held {

@@ -100,11 +100,11 @@ pub struct Plan {
 
 /// A point of the plan: its index in [`Plan::points`].
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct PlanSite(pub u32);
+pub struct PointIndex(pub u32);
 
 /// The answer to a thread that is about to execute a planned event.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub enum AtSite {
+pub enum GoOrHold {
     /// Execute it; with `stop_after`, ask for the next turn right after it, giving `Reason::Plan`
     /// even if the event itself blocked the thread (a wait).
     Go { stop_after: bool },
@@ -134,22 +134,22 @@ impl Plan {
     }
 
     /// For each step, which of the [`Plan::points`] it names.
-    pub fn sites(&self) -> Vec<PlanSite> {
+    pub fn sites(&self) -> Vec<PointIndex> {
         let mut sites = self.all_sites();
         sites.truncate(self.steps.len());
         sites
     }
 
     /// For each hold, which of the [`Plan::points`] it names.
-    pub fn hold_sites(&self) -> Vec<PlanSite> {
+    pub fn hold_sites(&self) -> Vec<PointIndex> {
         self.all_sites().split_off(self.steps.len())
     }
 
-    fn all_sites(&self) -> Vec<PlanSite> {
+    fn all_sites(&self) -> Vec<PointIndex> {
         // Only looked up, never iterated: the order of a hash map does not matter.
         let mut known = HashMap::new();
         let mut site = |point| {
-            let new = PlanSite(known.len() as u32);
+            let new = PointIndex(known.len() as u32);
             *known.entry(point).or_insert(new)
         };
         self.all_points().map(&mut site).collect()

@@ -15,7 +15,7 @@ use std::str::FromStr;
 use thiserror::Error;
 use untorn_trace::ids::ThreadId;
 
-use crate::{Marks, PlanSite, Rng, Role, Step};
+use crate::{Marks, PointIndex, Rng, Role, Step};
 
 pub use adversarial::Adversarial;
 pub use atomfuzzer::AtomFuzzer;
@@ -56,7 +56,7 @@ impl Access {
 #[derive(Copy, Clone, Debug)]
 pub struct Arrival<'a> {
     /// The marks that match it: indices of [`Marks`].
-    pub marks: &'a [PlanSite],
+    pub marks: &'a [PointIndex],
     pub access: Option<Access>,
 }
 

@@ -48,7 +48,7 @@ pub(crate) struct Patience {
 }
 
 #[derive(Debug)]
-pub(crate) struct Follower {
+pub(crate) struct ScheduleFollower {
     steps: Vec<Step>,
     /// The step to follow next, or being followed.
     at: usize,
@@ -59,7 +59,7 @@ pub(crate) struct Follower {
     divergence: Option<Divergence>,
 }
 
-impl Follower {
+impl ScheduleFollower {
     /// Follows the schedule; with `whole`, running beyond its end is a divergence.
     pub(crate) fn new(schedule: Schedule, whole: bool) -> Self {
         Self { steps: schedule.steps, at: 0, done: 0, whole, divergence: None }

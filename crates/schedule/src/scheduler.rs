@@ -3,14 +3,14 @@
 use untorn_trace::ids::ThreadId;
 
 use crate::deadlock::{self, Deadlock};
-use crate::plan::follow::Follow;
+use crate::plan::follow::PlanFollower;
 use crate::policy::{Arrival, Choice};
 use crate::premature_timeouts::Delays;
-use crate::replay::{Follower, Instruction, Patience};
+use crate::replay::{Instruction, Patience, ScheduleFollower};
 use crate::threads::{State, Threads};
 use crate::{
-    AtSite, Blocker, Decision, LockKey, Locks, Marks, Nanos, Outcome, Plan, PlanFailure, PlanSite,
-    Policy, PolicyKind, Reason, Rng, Schedule, Step, Turn,
+    Blocker, Decision, GoOrHold, LockKey, Locks, Marks, Nanos, Outcome, Plan, PlanFailure,
+    PointIndex, Policy, PolicyKind, Reason, Rng, Schedule, Step, Turn,
 };
 
 /// What decides which thread runs.
@@ -70,8 +70,8 @@ impl Default for Options {
 #[derive(Debug)]
 enum Guide {
     Nothing,
-    Replay(Follower),
-    Plan(Box<Follow>),
+    Replay(ScheduleFollower),
+    Plan(Box<PlanFollower>),
 }
 
 /// The turn that has not ended.
@@ -116,10 +116,14 @@ impl Scheduler {
         let (guide, kind) = match mode {
             Mode::Policy(kind) => (Guide::Nothing, kind),
             Mode::Replay(schedule) => {
-                (Guide::Replay(Follower::new(schedule, true)), PolicyKind::RunToBlock)
+                (Guide::Replay(ScheduleFollower::new(schedule, true)), PolicyKind::RunToBlock)
             }
-            Mode::Prefix(schedule, kind) => (Guide::Replay(Follower::new(schedule, false)), kind),
-            Mode::Plan(plan, kind) => (Guide::Plan(Box::new(Follow::new(&plan, options))), kind),
+            Mode::Prefix(schedule, kind) => {
+                (Guide::Replay(ScheduleFollower::new(schedule, false)), kind)
+            }
+            Mode::Plan(plan, kind) => {
+                (Guide::Plan(Box::new(PlanFollower::new(&plan, options))), kind)
+            }
         };
         let mut rng = Rng::new(options.seed);
         let policy = kind.build(options.quantum, &mut rng);
@@ -244,36 +248,36 @@ impl Scheduler {
     }
 
     /// The thread is about to execute an event at a point of the plan. Ask once each time it reaches the point, and
-    /// again when it gets its turn after an [`AtSite::Hold`]; not again if it blocks within the event.
-    pub fn at_site(&mut self, thread: ThreadId, site: PlanSite) -> AtSite {
+    /// again when it gets its turn after an [`GoOrHold::Hold`]; not again if it blocks within the event.
+    pub fn at_site(&mut self, thread: ThreadId, site: PointIndex) -> GoOrHold {
         self.at_sites(thread, &[site])
     }
 
     /// The same for an event that matches several points of the plan (`A.java:12` and `A.java:12 read`).
-    pub fn at_sites(&mut self, thread: ThreadId, sites: &[PlanSite]) -> AtSite {
+    pub fn at_sites(&mut self, thread: ThreadId, sites: &[PointIndex]) -> GoOrHold {
         self.arrives(thread, &Arrival { marks: sites, access: None })
     }
 
     /// The same, with the facts of the event. Under a policy the sites are [`Marks`], which [`Scheduler::mark`]
     /// passes; [`PolicyKind::announced_events`] determines for which events to call it.
-    pub fn arrives(&mut self, thread: ThreadId, at: &Arrival<'_>) -> AtSite {
+    pub fn arrives(&mut self, thread: ThreadId, at: &Arrival<'_>) -> GoOrHold {
         let again = self.threads.leaves_hold(thread);
         let own = self.open.filter(|open| open.turn.thread == thread);
         let answer = match &mut self.guide {
             Guide::Plan(plan) => plan.at_sites(thread, at.marks),
-            Guide::Nothing if self.policy.arrives(thread, at, &mut self.rng) => AtSite::Hold,
+            Guide::Nothing if self.policy.arrives(thread, at, &mut self.rng) => GoOrHold::Hold,
             Guide::Replay(replay) if !again => match own {
-                Some(open) if replay.holds(thread, open.events) => AtSite::Hold,
-                _ => AtSite::Go { stop_after: false },
+                Some(open) if replay.holds(thread, open.events) => GoOrHold::Hold,
+                _ => GoOrHold::Go { stop_after: false },
             },
-            _ => AtSite::Go { stop_after: false },
+            _ => GoOrHold::Go { stop_after: false },
         };
-        if answer == AtSite::Hold {
+        if answer == GoOrHold::Hold {
             self.threads.hold(thread);
         }
         if let Some(open) = self.open.as_mut().filter(|open| open.turn.thread == thread) {
-            open.passed += u64::from(answer != AtSite::Hold && !again);
-            open.stands_still = again && answer == AtSite::Hold;
+            open.passed += u64::from(answer != GoOrHold::Hold && !again);
+            open.stands_still = again && answer == GoOrHold::Hold;
         }
         answer
     }

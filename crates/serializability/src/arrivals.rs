@@ -8,7 +8,7 @@
 use smallvec::SmallVec;
 use untorn_trace::{Event, EventIdx, LabelId, SiteId, ThreadId};
 
-use crate::Why;
+use crate::EdgeKind;
 
 /// An operation, and the transaction it belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ impl Access {
 pub(crate) struct Hop {
     pub from: Access,
     pub to: Access,
-    pub why: Why,
+    pub why: EdgeKind,
 }
 
 /// A set of columns; as long as its largest member needs.

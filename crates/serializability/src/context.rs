@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use untorn_trace::{Event, EventIdx, LockId, Op, ThreadId, VarId};
 
-use crate::{Block, Step, Violation, Why};
+use crate::{Block, EdgeKind, Step, Violation};
 
 /// Operations kept around one cycle; more would not be a picture any more.
 const MAX_AROUND: usize = 16;
@@ -89,9 +89,9 @@ impl Gatherer {
                 gatherer.steps.push((edge.from.at, v, t));
                 gatherer.steps.push((edge.to.at, v, (t + 1) % transactions.len()));
                 match edge.why {
-                    Why::Variable(var) => targets.vars.push(var),
-                    Why::Lock(lock) => targets.locks.push(lock),
-                    Why::Fork | Why::Join | Why::ProgramOrder => {}
+                    EdgeKind::Variable(var) => targets.vars.push(var),
+                    EdgeKind::Lock(lock) => targets.locks.push(lock),
+                    EdgeKind::Fork | EdgeKind::Join | EdgeKind::ProgramOrder => {}
                 }
             }
             gatherer.targets.push(targets);

@@ -32,7 +32,7 @@ use std::ops::ControlFlow;
 use untorn_trace::{Event, EventIdx};
 
 pub use outcome::{
-    Block, Cycle, Edge, Outcome, Step, Transaction, Verdict, Violation, Warning, Why,
+    Block, Cycle, Edge, EdgeKind, Outcome, Step, Transaction, Verdict, Violation, Warning,
 };
 
 /// One way to judge a trace.

@@ -77,7 +77,7 @@ pub struct Block {
 pub struct Edge {
     pub from: Step,
     pub to: Step,
-    pub why: Why,
+    pub why: EdgeKind,
 }
 
 /// An event with its position.
@@ -89,7 +89,7 @@ pub struct Step {
 
 /// Why two operations may not be swapped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Why {
+pub enum EdgeKind {
     Variable(VarId),
     Lock(LockId),
     /// The first operation forks the thread of the second.

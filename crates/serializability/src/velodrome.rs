@@ -37,7 +37,9 @@ use smallvec::SmallVec;
 use untorn_trace::{Event, EventIdx, Hold, LabelId, Op, SiteId, ThreadId};
 
 use crate::arrivals::{Access, Arrival, Arrivals, Hop, Mask, Txn};
-use crate::{Block, Checker, Cycle, Edge, Outcome, Step, Transaction, Verdict, Violation, Why};
+use crate::{
+    Block, Checker, Cycle, Edge, EdgeKind, Outcome, Step, Transaction, Verdict, Violation,
+};
 
 #[derive(Debug)]
 pub struct Velodrome {
@@ -150,18 +152,18 @@ impl Velodrome {
         }
         let me = Access { at, event: *event, txn: self.transaction(at, event) };
         if let Some(fork) = self.threads[me.thread()].forked_by.take() {
-            self.edge(&fork, &me, Why::Fork);
+            self.edge(&fork, &me, EdgeKind::Fork);
         }
         match event.op {
-            Op::Read { var, .. } => self.read(&me, var.index(), Why::Variable(var)),
-            Op::Write { var, .. } => self.write(&me, var.index(), Why::Variable(var)),
+            Op::Read { var, .. } => self.read(&me, var.index(), EdgeKind::Variable(var)),
+            Op::Write { var, .. } => self.write(&me, var.index(), EdgeKind::Variable(var)),
             Op::Acquire { lock, hold: Hold::Shared } | Op::Release { lock, hold: Hold::Shared } => {
-                self.read(&me, lock.index(), Why::Lock(lock));
+                self.read(&me, lock.index(), EdgeKind::Lock(lock));
             }
             Op::Acquire { lock, .. }
             | Op::Release { lock, .. }
             | Op::Wait { lock }
-            | Op::Resume { lock } => self.write(&me, lock.index(), Why::Lock(lock)),
+            | Op::Resume { lock } => self.write(&me, lock.index(), EdgeKind::Lock(lock)),
             Op::Fork { child } => self.fork(&me, child),
             Op::Join { child } => self.join(&me, child),
             _ => {}
@@ -219,12 +221,12 @@ impl Velodrome {
         }
     }
 
-    fn locations(&mut self, why: Why) -> &mut Vec<Location> {
-        if let Why::Lock(_) = why { &mut self.locks } else { &mut self.vars }
+    fn locations(&mut self, why: EdgeKind) -> &mut Vec<Location> {
+        if let EdgeKind::Lock(_) = why { &mut self.locks } else { &mut self.vars }
     }
 
     #[inline]
-    fn location(&mut self, index: usize, why: Why) -> &mut Location {
+    fn location(&mut self, index: usize, why: EdgeKind) -> &mut Location {
         let locations = self.locations(why);
         if index >= locations.len() {
             locations.resize(index + 1, Location::default());
@@ -232,7 +234,7 @@ impl Velodrome {
         &mut locations[index]
     }
 
-    fn read(&mut self, me: &Access, index: usize, why: Why) {
+    fn read(&mut self, me: &Access, index: usize, why: EdgeKind) {
         if let Some(writer) = self.location(index, why).writer {
             self.edge(&writer, me, why);
         }
@@ -249,7 +251,7 @@ impl Velodrome {
         self.location(index, why).readers.push(*me);
     }
 
-    fn write(&mut self, me: &Access, index: usize, why: Why) {
+    fn write(&mut self, me: &Access, index: usize, why: EdgeKind) {
         let location = self.location(index, why);
         let before = location.writer.replace(*me);
         if let Some(writer) = before {
@@ -279,13 +281,13 @@ impl Velodrome {
 
     fn join(&mut self, me: &Access, child: ThreadId) {
         if let Some(last) = self.threads.get(child.index()).and_then(|thread| thread.last) {
-            self.edge(&last, me, Why::Join);
+            self.edge(&last, me, EdgeKind::Join);
         }
     }
 
     /// The operation `to` comes after the conflicting operation `from`.
     #[inline]
-    fn edge(&mut self, from: &Access, to: &Access, why: Why) {
+    fn edge(&mut self, from: &Access, to: &Access, why: EdgeKind) {
         let (source, t) = (from.thread(), to.thread());
         if source == t {
             return;
@@ -445,7 +447,7 @@ fn cycle_of(path: &[Hop]) -> Cycle {
                 cycle.edges.push(Edge {
                     from: step(entered),
                     to: step(&hop.from),
-                    why: Why::ProgramOrder,
+                    why: EdgeKind::ProgramOrder,
                 });
             }
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use untorn_predict::simulation::Knowledge;
-use untorn_predict::{Deadline, Facts};
+use untorn_predict::{Deadline, HistoryIndex};
 use untorn_serializability::block_filter::BlockFilter;
 
 use super::undirected::HoldMarks;
@@ -16,7 +16,7 @@ use crate::feasibility::Feasibility;
 use crate::marks;
 use crate::run::{Run, Suspect};
 use crate::target::Key;
-use crate::tracked_calls::Answer;
+use crate::tracked_calls::CallResult;
 
 /// Events of a run that are searched for places to hold threads at.
 const MAX_MARKED: usize = 500_000;
@@ -32,7 +32,7 @@ const LEAST: u32 = 10;
 
 /// By composition and the answer of its first call: what the second one returns when no other thread comes between.
 #[derive(Debug, Default)]
-pub(super) struct KnownAnswers(BTreeMap<(CompositionId, Answer), BTreeSet<Answer>>);
+pub(super) struct KnownAnswers(BTreeMap<(CompositionId, CallResult), BTreeSet<CallResult>>);
 
 impl KnownAnswers {
     fn learn(&mut self, run: &Run, known: &Compositions) {
@@ -45,7 +45,11 @@ impl KnownAnswers {
         }
     }
 
-    pub(super) fn usual(&self, id: CompositionId, first: Answer) -> Option<&BTreeSet<Answer>> {
+    pub(super) fn usual(
+        &self,
+        id: CompositionId,
+        first: CallResult,
+    ) -> Option<&BTreeSet<CallResult>> {
         self.0.get(&(id, first))
     }
 }
@@ -61,7 +65,7 @@ impl Exploration<'_> {
         let least = if run.number == 1 { time / LEAST } else { Duration::ZERO };
         let share = (left / SHARE).max(least);
         let deadline = Instant::now().checked_add(share).map_or(Deadline::NEVER, Deadline::at);
-        let facts = Facts::new(&run.history);
+        let facts = HistoryIndex::new(&run.history);
         let (suspects, unsearched) = run.suspects(&facts, self.options.sources, deadline);
         self.outcome.unsearched += unsearched;
         let knowledge = Knowledge::of(&run.history);
@@ -126,7 +130,7 @@ impl Exploration<'_> {
     pub(super) fn forget_unneeded(&self, trace: &Path) {
         let is_needed = self.outcome.violations.iter().any(|found| found.evidence.trace == trace)
             || self.outcome.deadlocks.iter().any(|stuck| stuck.evidence.trace == trace)
-            || self.doubtful_deadlocks.iter().any(|stuck| stuck.evidence.trace == trace)
+            || self.unconfirmed_deadlocks.iter().any(|stuck| stuck.evidence.trace == trace)
             || self.outcome.recorded_deadlocks.iter().any(|stuck| stuck.evidence.trace == trace)
             || self.outcome.recorded_failures.iter().any(|own| own.evidence.trace == trace)
             || self.outcome.timed_violations.iter().any(|found| found.evidence.trace == trace)

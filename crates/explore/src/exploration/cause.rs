@@ -44,7 +44,7 @@ pub(super) fn shared_accesses(run: &Run, until: At) -> Vec<At> {
 
 /// What a run says of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Trial {
+enum TestOutcome {
     /// It fails in the same way.
     Fails,
     /// Every step was followed, and it does not fail in this way.
@@ -153,7 +153,7 @@ impl Exploration<'_> {
         for at in (0..plan.steps.len()).filter(|_| plan.steps.len() > 1) {
             let mut rest = plan.clone();
             rest.steps.remove(at);
-            if self.try_once(index, &rest, budget)? != Trial::Passes {
+            if self.try_once(index, &rest, budget)? != TestOutcome::Passes {
                 return Ok(false);
             }
         }
@@ -174,7 +174,7 @@ impl Exploration<'_> {
             }
             let mut flipped = plan.clone();
             flipped.steps.swap(at - 1, at);
-            decides[at - 1] = self.try_once(index, &flipped, budget)? == Trial::Passes;
+            decides[at - 1] = self.try_once(index, &flipped, budget)? == TestOutcome::Passes;
         }
         Ok(decides)
     }
@@ -182,7 +182,7 @@ impl Exploration<'_> {
     /// Follows a plan. If it fails in the same way, its run becomes the evidence.
     fn adopt(&mut self, index: usize, plan: &Plan, budget: &mut u32) -> Result<bool, ExploreError> {
         let (trial, run) = self.trial(index, plan, budget)?;
-        let Some(run) = run.filter(|_| trial == Trial::Fails) else { return Ok(false) };
+        let Some(run) = run.filter(|_| trial == TestOutcome::Fails) else { return Ok(false) };
         let failure = &mut self.outcome.failures[index];
         let kinds = FailureKind::all_of(&run.ran, &run.spec);
         let kind = kinds.into_iter().find(|kind| kind.signature() == failure.signature);
@@ -198,7 +198,7 @@ impl Exploration<'_> {
         index: usize,
         plan: &Plan,
         budget: &mut u32,
-    ) -> Result<Trial, ExploreError> {
+    ) -> Result<TestOutcome, ExploreError> {
         let (trial, run) = self.trial(index, plan, budget)?;
         if let Some(run) = run {
             self.forget_unneeded(&run.trace);
@@ -212,9 +212,9 @@ impl Exploration<'_> {
         index: usize,
         plan: &Plan,
         budget: &mut u32,
-    ) -> Result<(Trial, Option<Run>), ExploreError> {
+    ) -> Result<(TestOutcome, Option<Run>), ExploreError> {
         if *budget == 0 || self.budget.is_exhausted() {
-            return Ok((Trial::Untested, None));
+            return Ok((TestOutcome::Untested, None));
         }
         *budget -= 1;
         let number = self.outcome.runs + 1;
@@ -226,10 +226,10 @@ impl Exploration<'_> {
             kinds.iter().any(|kind| kind.signature() == signature)
         };
         let Some(run) = self.run_plan(plan, |_, run| fails(run))? else {
-            return Ok((Trial::Untested, None));
+            return Ok((TestOutcome::Untested, None));
         };
         if fails(&run) {
-            return Ok((Trial::Fails, Some(run)));
+            return Ok((TestOutcome::Fails, Some(run)));
         }
         self.forget_unneeded(&run.trace);
         let is_followed = plan.steps.is_empty()
@@ -238,6 +238,6 @@ impl Exploration<'_> {
                 .followed
                 .as_ref()
                 .is_some_and(|own| own.released.is_none() && own.steps == own.of);
-        Ok((if is_followed { Trial::Passes } else { Trial::Untested }, None))
+        Ok((if is_followed { TestOutcome::Passes } else { TestOutcome::Untested }, None))
     }
 }

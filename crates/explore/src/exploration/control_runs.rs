@@ -12,8 +12,8 @@ use super::{AtomicityViolation, Exploration, NextRun};
 use crate::instance::Instance;
 use crate::run::Run;
 use crate::steer;
-use crate::target::Unreached;
-use crate::tracked_calls::{Answer, Occurrence};
+use crate::target::NoFinding;
+use crate::tracked_calls::{CallResult, Occurrence};
 use untorn_schedule::RunSpec;
 
 /// A violation that rests on what calls said.
@@ -23,7 +23,7 @@ pub(super) struct ControlRun {
     target: usize,
     /// The first of the calls, and what it and the second one said.
     first: Occurrence,
-    answers: [Answer; 2],
+    answers: [CallResult; 2],
     /// Lets nobody come between.
     plan: Plan,
     is_tried: bool,
@@ -54,7 +54,7 @@ impl Exploration<'_> {
         });
         let Some(((first, answers), plan)) = said.zip(steer::undisturbed(run, instance)) else {
             self.targets[target].done = false;
-            self.targets[target].last = Some(Unreached::Undecided);
+            self.targets[target].last = Some(NoFinding::Undecided);
             return false;
         };
         self.control_runs.push(ControlRun { found, target, first, answers, plan, is_tried: false });
@@ -97,12 +97,12 @@ impl Exploration<'_> {
             }
             _ => {
                 self.targets[control_run.target].harmless += 1;
-                self.dismiss(control_run, Unreached::Harmless);
+                self.dismiss(control_run, NoFinding::Harmless);
             }
         }
     }
 
-    fn admit(&mut self, mut control_run: ControlRun, usual: Answer) {
+    fn admit(&mut self, mut control_run: ControlRun, usual: CallResult) {
         if let Some(surprise) =
             control_run.found.judged.composed.as_mut().and_then(|own| own.surprise.as_mut())
         {
@@ -114,7 +114,7 @@ impl Exploration<'_> {
         }
     }
 
-    fn dismiss(&mut self, control_run: ControlRun, why: Unreached) {
+    fn dismiss(&mut self, control_run: ControlRun, why: NoFinding) {
         let target = &mut self.targets[control_run.target];
         target.done = false;
         target.last = Some(why);
@@ -124,7 +124,7 @@ impl Exploration<'_> {
     /// What was never decided is not called a violation.
     pub(super) fn drop_control_runs(&mut self) {
         for control_run in std::mem::take(&mut self.control_runs) {
-            self.dismiss(control_run, Unreached::OutOfBudget);
+            self.dismiss(control_run, NoFinding::OutOfBudget);
         }
     }
 }

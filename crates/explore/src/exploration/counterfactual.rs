@@ -18,9 +18,9 @@ use untorn_schedule::Plan;
 use super::Exploration;
 use crate::effects::Effect;
 use crate::instance::{Accesses, Instance};
-use crate::judge::Judged;
+use crate::judge::Judgement;
 use crate::run::Run;
-use crate::steer::{self, Intruder};
+use crate::steer::{self, UndoScope};
 use crate::target::Key;
 
 /// Violations of one run whose interruptions are undone. Each takes two runs or three.
@@ -44,7 +44,7 @@ struct Counterfactual {
     /// Effects that are due to the interruption.
     due: Vec<Effect>,
     /// Effects that show without it as well.
-    anyway: Vec<Effect>,
+    shown_without_interruption: Vec<Effect>,
     /// Effects that show again, but no run without the interruption could be made.
     untested: Vec<Effect>,
     /// Effects of which nothing is known: the interruption could not be repeated.
@@ -56,21 +56,21 @@ struct Counterfactual {
 }
 
 /// The same violation, if nothing is known of the reason of its effects.
-pub(super) fn untested(run: &Run, key: &Key, instance: &Instance, judged: Judged) -> Judged {
+pub(super) fn untested(run: &Run, key: &Key, instance: &Instance, judged: Judgement) -> Judgement {
     let effects = judged.effects.clone();
     let judged = judged.with_effects(run, key, instance, Vec::new());
-    Judged { untested: effects.clone(), is_unclear: !effects.is_empty(), effects, ..judged }
+    Judgement { untested: effects.clone(), is_unclear: !effects.is_empty(), effects, ..judged }
 }
 
 impl Exploration<'_> {
     /// Whether runs may be spent on undoing: no more than half of all, but for the first ones.
     pub(super) fn may_undo(&self) -> bool {
-        self.trials < FREE_TRIALS + self.outcome.runs / 2
+        self.undo_runs < FREE_TRIALS + self.outcome.runs / 2
     }
 
     /// Whether what is visible when this happens was seen often enough without it.
     pub(super) fn shows_anyway(&self, key: &Key) -> bool {
-        self.anyway.get(key).is_some_and(|&often| often >= MAX_ANYWAY)
+        self.shown_without_interruption.get(key).is_some_and(|&often| often >= MAX_ANYWAY)
     }
 
     /// What is visible counts only as far as undoing the interruption removes it.
@@ -79,14 +79,14 @@ impl Exploration<'_> {
         run: &Run,
         key: &Key,
         instance: &Instance,
-        judged: Judged,
-    ) -> Judged {
+        judged: Judgement,
+    ) -> Judgement {
         if judged.effects.is_empty() {
             return judged;
         }
         let result = self.undo(run, key, instance, &judged.effects);
-        if result.due.is_empty() && !result.anyway.is_empty() {
-            *self.anyway.entry(key.clone()).or_default() += 1;
+        if result.due.is_empty() && !result.shown_without_interruption.is_empty() {
+            *self.shown_without_interruption.entry(key.clone()).or_default() += 1;
         }
         let is_unclear = [&result.unsteady, &result.untested, &result.unrepeated]
             .iter()
@@ -98,7 +98,7 @@ impl Exploration<'_> {
         effects.extend(result.unrepeated.iter().take(MAX_SHOWN).cloned());
         let mut untested = [result.untested, result.unrepeated].concat();
         untested.retain(|effect| effects.contains(effect));
-        Judged { undone: result.runs, untested, effects, is_unclear, ..judged }
+        Judgement { undone: result.runs, untested, effects, is_unclear, ..judged }
     }
 
     /// Undoes the interruption of a block, and compares.
@@ -121,7 +121,7 @@ impl Exploration<'_> {
         }
         let related = self.related(key);
         let mut tried: Vec<Plan> = Vec::new();
-        for intruder in [Intruder::Accesses, Intruder::Call] {
+        for intruder in [UndoScope::Accesses, UndoScope::Call] {
             if result.runs > 0 {
                 break;
             }
@@ -134,8 +134,9 @@ impl Exploration<'_> {
                 let Some(control) = control.filter(|run| is_whole(run, &related)) else { continue };
                 result.runs += 1;
                 let shows = |effect: &Effect| self.normal.shows(effect, &control.ran);
-                let (anyway, rest): (Vec<_>, Vec<_>) = due.into_iter().partition(shows);
-                result.anyway.extend(anyway);
+                let (shown_without_interruption, rest): (Vec<_>, Vec<_>) =
+                    due.into_iter().partition(shows);
+                result.shown_without_interruption.extend(shown_without_interruption);
                 due = rest;
             }
         }
@@ -174,7 +175,7 @@ impl Exploration<'_> {
     /// does when it is used for the first time is missing, and the plan counts it. The run is of no use afterwards. What
     /// goes wrong with it is no error: then nothing is known.
     fn trial_run(&mut self, plan: &Plan) -> Option<Run> {
-        self.trials += 1;
+        self.undo_runs += 1;
         let plan = Plan { keeps_time: true, ..plan.clone() };
         let run = self.follow(&plan, true).ok().flatten()?;
         self.forget_unneeded(&run.trace);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use untorn_schedule::Inputs;
 use untorn_trace::{SiteId, Tables, ThreadId};
 
-use super::ReplayTrial;
+use super::ReplayResult;
 use crate::run::Run;
 
 /// What every finding has: the run that shows it, and what is known of that run.
@@ -25,7 +25,7 @@ pub struct Evidence {
     /// How often a thread that could go on was stopped in the run, if the front end tells.
     pub preemptions: Option<u64>,
     /// Whether the run was repeated exactly.
-    pub replay: ReplayTrial,
+    pub replay: ReplayResult,
     /// The inputs with which it happens, if they are not those of the user.
     pub inputs: Inputs,
     /// If it takes a time limit that passed only because a thread was held: then the finding depends on timing.
@@ -67,7 +67,7 @@ impl Evidence {
             alike: 0,
             after,
             preemptions: run.ran.preemptions,
-            replay: ReplayTrial::Untried,
+            replay: ReplayResult::Untried,
             inputs: run.spec.inputs.clone(),
             premature_sleep: PrematureSleep::of(run),
         }

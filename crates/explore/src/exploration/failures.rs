@@ -175,7 +175,7 @@ impl Exploration<'_> {
 
     /// A test that passes although an exception ends a thread expects that one, if the same exception comes from the
     /// same place when nobody records the test, or in each of the first runs: not every handler prints it.
-    pub(super) fn learn_usual(&mut self, ran: &RunResult) {
+    pub(super) fn note_expected_exceptions(&mut self, ran: &RunResult) {
         if ran.uncaught.is_empty() || ran.exit != ExitKind::Exit(0) || !self.front_end.is_test() {
             return;
         }
@@ -186,7 +186,8 @@ impl Exploration<'_> {
         for exception in &ran.uncaught {
             let is_there = |text: &String| plain.output.contains(text.as_str());
             if is_there(&exception.kind) && exception.place.as_ref().is_none_or(is_there) {
-                self.usual.insert(FailureKind::Uncaught(exception.clone()).signature());
+                self.expected_exceptions
+                    .insert(FailureKind::Uncaught(exception.clone()).signature());
             }
         }
     }
@@ -203,7 +204,8 @@ impl Exploration<'_> {
         }
         if self.run_plain().is_some_and(|plain| plain.exit == ExitKind::Exit(0)) {
             let failures = std::mem::take(&mut self.outcome.failures);
-            self.usual.extend(failures.iter().map(|failure| failure.signature.clone()));
+            self.expected_exceptions
+                .extend(failures.iter().map(|failure| failure.signature.clone()));
             self.outcome.good_runs = std::mem::take(&mut self.outcome.failed_runs);
             failures.iter().for_each(|failure| self.forget_unneeded(&failure.evidence.trace));
         }
@@ -212,7 +214,7 @@ impl Exploration<'_> {
     /// What came of a run, without what a test expects.
     pub(super) fn without_usual(&self, mut ran: RunResult) -> RunResult {
         let is_usual = |exception: &UncaughtException| {
-            self.usual.contains(&FailureKind::Uncaught(exception.clone()).signature())
+            self.expected_exceptions.contains(&FailureKind::Uncaught(exception.clone()).signature())
         };
         ran.uncaught.retain(|exception| !is_usual(exception));
         ran

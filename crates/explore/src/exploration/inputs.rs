@@ -17,12 +17,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
-use untorn_frontend::{FaultKind, FrontEnd, FrontEndError, PlainRun, RunResult};
-use untorn_predict::{Deadline, Facts};
+use untorn_frontend::{FrontEnd, FrontEndError, FrontEndErrorKind, PlainRun, RunResult};
+use untorn_predict::{Deadline, HistoryIndex};
 use untorn_schedule::{Inputs, RunSpec};
 use untorn_symbolic::{Search, Tally};
 
-use super::options::Earlier;
+use super::options::EarlierExplorations;
 use super::run_store::forget;
 use super::{Dependence, Evidence, Exploration, ExploreError, Options, Outcome, Progress};
 use crate::failure::ended_well;
@@ -41,7 +41,7 @@ const MAX_EVENTS: u64 = 2_000_000;
 
 /// What came of looking for other inputs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct InputSearch {
+pub struct InputSearchSummary {
     /// Runs that were re-executed.
     pub runs: u32,
     /// Inputs of the runs that were re-executed, in order.
@@ -93,7 +93,7 @@ pub fn explore(
     if !searches {
         return Ok(outcome);
     }
-    let mut hunt = Hunt {
+    let mut hunt = ConcolicSearch {
         front_end,
         options,
         folder,
@@ -104,7 +104,7 @@ pub fn explore(
         outcome: &mut outcome,
         keys: FxHashSet::default(),
         search: Search::default(),
-        found: InputSearch::default(),
+        found: InputSearchSummary::default(),
     };
     hunt.run()?;
     let mut found = std::mem::take(&mut hunt.found);
@@ -130,7 +130,7 @@ fn with_inputs(
     Exploration::new(&mut with_inputs, options, folder, stop, watch).run()
 }
 
-struct Hunt<'a> {
+struct ConcolicSearch<'a> {
     front_end: &'a mut dyn FrontEnd,
     options: Options,
     folder: &'a Path,
@@ -143,10 +143,10 @@ struct Hunt<'a> {
     /// Candidates of all runs.
     keys: FxHashSet<Key>,
     search: Search,
-    found: InputSearch,
+    found: InputSearchSummary,
 }
 
-impl Hunt<'_> {
+impl ConcolicSearch<'_> {
     fn run(&mut self) -> Result<(), ExploreError> {
         let per_run = self.outcome.events / u64::from(self.outcome.runs.max(1));
         if per_run > MAX_EVENTS {
@@ -202,7 +202,7 @@ impl Hunt<'_> {
     fn not_run(&mut self, trace: &Path, error: &FrontEndError) -> Result<(), ExploreError> {
         forget(trace);
         // Nothing that was found before is lost by it.
-        if error.kind != FaultKind::OutOfTime && !self.stop.load(Ordering::Relaxed) {
+        if error.kind != FrontEndErrorKind::OutOfTime && !self.stop.load(Ordering::Relaxed) {
             self.found.why_not = Some(error.to_string());
         }
         Ok(())
@@ -250,7 +250,7 @@ impl Hunt<'_> {
         };
         let run = Run::load(self.outcome.runs, spec, ran, trace, load)?;
         self.outcome.events += run.history.len() as u64 + run.left_out;
-        let facts = Facts::new(&run.history);
+        let facts = HistoryIndex::new(&run.history);
         let deadline = self.end.map_or(Deadline::NEVER, Deadline::at);
         let (suspects, _) = run.suspects(&facts, self.options.sources, deadline);
         let before = self.keys.len();
@@ -265,7 +265,7 @@ impl Hunt<'_> {
     /// Explores the program with other inputs.
     fn explore(&mut self, inputs: Inputs) -> Result<(), ExploreError> {
         let known = self.outcome.violations.iter().map(|found| found.key.identity()).collect();
-        let earlier = Earlier {
+        let earlier = EarlierExplorations {
             runs: self.outcome.last_run,
             inputs: inputs.clone(),
             findings: self.outcome.finding_count() as u32,

@@ -9,12 +9,14 @@ use crate::deadlock::DeadlockState;
 use crate::effects::Effect;
 use crate::failure::FailureKind;
 use crate::instance::{Accesses, Instance};
-use crate::judge::{CallMade, Composed, Harm, Judged, Surprise, is_meant, judge, may_be_violation};
+use crate::judge::{
+    CallMade, Harm, Judgement, Surprise, TornComposition, is_meant, judge, may_be_violation,
+};
 use crate::run::Run;
 use crate::significance::Assessment;
 use crate::steer;
-use crate::target::{Key, Shape, Unreached};
-use crate::tracked_calls::{Answer, ObservedCall};
+use crate::target::{Key, NoFinding, Shape};
+use crate::tracked_calls::{CallResult, ObservedCall};
 use untorn_frontend::ExitKind;
 
 /// A target that happened so often without harm is not judged in every run.
@@ -45,7 +47,7 @@ impl Exploration<'_> {
             is_normal &= is_usual;
         }
         if is_normal {
-            self.normal.learn(&run.ran);
+            self.normal.add_good_run(&run.ran);
         }
         is_evidence
     }
@@ -97,7 +99,7 @@ impl Exploration<'_> {
                 (false, false) => untested(run, &key, &instance, judged),
             });
             is_normal &= judged.as_ref().is_none_or(|judged| !judged.is_unclear);
-            let is_harmless = |judged: &Judged| !judged.is_violation(&key);
+            let is_harmless = |judged: &Judgement| !judged.is_violation(&key);
             if judged
                 .as_ref()
                 .is_none_or(|judged| is_harmless(judged) && judged.untested.is_empty())
@@ -106,22 +108,22 @@ impl Exploration<'_> {
                 continue;
             }
             let Some(judged) = judged else { continue };
-            let (is_doubtful, is_folded) = (judged.is_doubtful, is_harmless(&judged));
+            let (needs_control_run, is_folded) = (judged.needs_control_run, is_harmless(&judged));
             let found = self.violation(run, key, judged, &instance);
             let is_folded = is_folded || found.significance.benign().is_some();
-            if is_folded && !is_timed && !is_doubtful {
+            if is_folded && !is_timed && !needs_control_run {
                 // What does no harm here may do some in another run.
                 self.note_harmless(index);
                 is_evidence |= self.fold(found);
                 continue;
             }
             is_normal = false;
-            explained |= found.judged.composed.is_some() && !is_doubtful;
+            explained |= found.judged.composed.is_some() && !needs_control_run;
             self.targets[index].done = !is_timed;
             if self.is_other_side(&found.key, &found.judged, run) {
                 continue;
             }
-            is_evidence |= match (is_timed, is_doubtful) {
+            is_evidence |= match (is_timed, needs_control_run) {
                 (true, _) => self.add_timed(found),
                 (false, true) => self.await_control_run(found, index, run, &instance),
                 (false, false) => self.add_violation(found),
@@ -143,7 +145,7 @@ impl Exploration<'_> {
 
     fn note_harmless(&mut self, index: usize) {
         self.targets[index].harmless += 1;
-        self.targets[index].last = Some(Unreached::Harmless);
+        self.targets[index].last = Some(NoFinding::Harmless);
     }
 
     /// Keeps a violation apart that does no harm, or of which nobody knows. Says whether the trace is needed for it.
@@ -189,7 +191,7 @@ impl Exploration<'_> {
     }
 
     /// Whether what was judged is to be reported, and is not known to be benign.
-    fn is_news(&self, run: &Run, key: &Key, instance: &Instance, judged: Judged) -> bool {
+    fn is_news(&self, run: &Run, key: &Key, instance: &Instance, judged: Judgement) -> bool {
         if !judged.is_violation(key) {
             return false;
         }
@@ -231,7 +233,7 @@ impl Exploration<'_> {
     }
 
     /// The composition that an instance tears.
-    fn composed(&self, run: &Run, instance: &Instance) -> Option<Composed> {
+    fn composed(&self, run: &Run, instance: &Instance) -> Option<TornComposition> {
         let known = &self.options.compositions;
         let made = run.composition(instance.own)?;
         let answers = run.tracked_calls.answers(known, &made);
@@ -248,17 +250,17 @@ impl Exploration<'_> {
         let between = run.tracked_calls.call_around(known, &made, other, between);
         let call = |told: ObservedCall| {
             let event = run.history.event(told.begin);
-            let answer = told.answer.filter(|&answer| answer != Answer::Done);
+            let answer = told.answer.filter(|&answer| answer != CallResult::Done);
             CallMade { thread: event.thread, api: told.label, site: event.site, answer }
         };
         let calls = [Some(first), between, Some(second)].into_iter().flatten().map(call).collect();
         let is_exact = run.tracked_calls.makes(&made, instance.own) == [true; 2];
-        Some(Composed { id: made.id, calls, is_exact, surprise })
+        Some(TornComposition { id: made.id, calls, is_exact, surprise })
     }
 
     /// Whether a violation has been proved as well as this run could prove it: then one more is counted, and not judged.
     fn adds_nothing(&mut self, key: &Key, effects: &[Effect]) -> bool {
-        let most = Judged::most_weight(effects);
+        let most = Judgement::most_weight(effects);
         let is_one = matches!(key.shape, Shape::One(_));
         let mut violations = self.outcome.violations.iter_mut().filter(|_| is_one);
         let identity = key.identity();
@@ -269,7 +271,7 @@ impl Exploration<'_> {
     }
 
     /// Two blocks that access two variables tear each other: one violation says it all.
-    fn is_other_side(&self, key: &Key, judged: &Judged, run: &Run) -> bool {
+    fn is_other_side(&self, key: &Key, judged: &Judgement, run: &Run) -> bool {
         let tears = judged.intruder.and_then(|label| run.tables.labels.get(label));
         let swapped = |found: &AtomicityViolation| {
             Some(found.key.block.as_str()) == tears && found.intruder().as_ref() == Some(&key.block)
@@ -284,8 +286,9 @@ impl Exploration<'_> {
         let is_known = |found: &AtomicityViolation| target.key.is_covered_by(&found.key);
         let is_covered = matches!(target.key.shape, Shape::Two { .. })
             && self.outcome.violations.iter().any(is_known);
-        let is_stale = target.harmless >= OFTEN_HARMLESS && made_for != Some(index);
-        !target.done && !is_covered && !is_stale
+        let refuted_since_initial_run =
+            target.harmless >= OFTEN_HARMLESS && made_for != Some(index);
+        !target.done && !is_covered && !refuted_since_initial_run
     }
 
     /// A violation that has no number yet.
@@ -293,7 +296,7 @@ impl Exploration<'_> {
         &self,
         run: &Run,
         key: Key,
-        judged: Judged,
+        judged: Judgement,
         instance: &Instance,
     ) -> AtomicityViolation {
         let runs: Vec<&Run> = self.runs.loaded().collect();
@@ -358,21 +361,21 @@ impl Exploration<'_> {
         self.outcome.deadlocked_runs += 1;
         let stuck = DeadlockState::read(&run.trace).unwrap_or_default();
         let signature = stuck.signature(&run.tables);
-        let all = self.outcome.deadlocks.iter_mut().chain(&mut self.doubtful_deadlocks);
+        let all = self.outcome.deadlocks.iter_mut().chain(&mut self.unconfirmed_deadlocks);
         if let Some(known) = all.into_iter().find(|known| known.signature == signature) {
             known.evidence.alike += 1;
             return false;
         }
-        if self.outcome.deadlocks.len() + self.doubtful_deadlocks.len() >= MAX_DEADLOCKS {
+        if self.outcome.deadlocks.len() + self.unconfirmed_deadlocks.len() >= MAX_DEADLOCKS {
             return false;
         }
-        let is_doubtful = self.fails_only_recorded();
+        let needs_control_run = self.fails_only_recorded();
         let replay = self.try_replay(&run.trace, RecordedEnd::ByItself);
         let evidence = Evidence { replay, ..Evidence::new(run, self.budget.elapsed()) };
         let number = self.outcome.next_number();
         let found = Deadlock { number, evidence, stuck, signature };
-        if is_doubtful {
-            self.doubtful_deadlocks.push(found);
+        if needs_control_run {
+            self.unconfirmed_deadlocks.push(found);
         } else {
             (self.watch)(Progress::Deadlock(&found));
             self.outcome.deadlocks.push(found);
@@ -382,7 +385,7 @@ impl Exploration<'_> {
 
     /// Deadlocks count after all if some run ended well: then they depend on the schedule.
     pub(super) fn resolve_deadlocks(&mut self) {
-        let doubtful = std::mem::take(&mut self.doubtful_deadlocks);
+        let doubtful = std::mem::take(&mut self.unconfirmed_deadlocks);
         if self.outcome.good_runs == 0 {
             self.outcome.recorded_deadlocks = doubtful;
             return;

@@ -17,7 +17,7 @@ use untorn_schedule::{Plan, RunSpec};
 use super::{AtomicityViolation, Exploration, ExploreError, Progress};
 use crate::effects::Effect;
 use crate::instance::Accesses;
-use crate::judge::{Judged, judge};
+use crate::judge::{Judgement, judge};
 use crate::run::Run;
 
 /// One switch away from a block, one back if the other thread does not end by itself, and one because somebody had to
@@ -148,7 +148,7 @@ impl Exploration<'_> {
     }
 
     /// The judgement of the same violation in another run, if that proves as much.
-    fn judged_again(&self, index: usize, run: &Run) -> Option<Judged> {
+    fn judged_again(&self, index: usize, run: &Run) -> Option<Judgement> {
         let found = &self.outcome.violations[index];
         let instance = Accesses::new(run, std::iter::once(&found.key)).find(&found.key)?;
         // What is due to the violation in one run is due to it in another.
@@ -158,12 +158,12 @@ impl Exploration<'_> {
         let judged = judge(run, &found.key, &instance, &harm);
         let is_untested = |effect: &&Effect| found.judged.untested.contains(*effect);
         let untested = judged.effects.iter().filter(is_untested).cloned().collect();
-        let judged = Judged { undone: found.judged.undone, untested, ..judged };
+        let judged = Judgement { undone: found.judged.undone, untested, ..judged };
         let proves = judged.is_violation(&found.key) && judged.weight() >= found.judged.weight();
         proves.then_some(judged)
     }
 
-    fn replace(&mut self, index: usize, run: Run, judged: Judged) {
+    fn replace(&mut self, index: usize, run: Run, judged: Judgement) {
         let found = &mut self.outcome.violations[index];
         found.judged = judged;
         let old = found.evidence.replace(run);

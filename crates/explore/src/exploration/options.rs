@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use untorn_predict::Origin;
-use untorn_predict::candidates::Sources;
+use untorn_predict::candidates::BlockScope;
 
 use crate::compositions::Compositions;
 use crate::strategy::Strategy;
@@ -25,7 +25,7 @@ pub struct Options {
     pub explore: Option<u32>,
     /// Of everything random.
     pub seed: u64,
-    pub sources: Sources,
+    pub sources: BlockScope,
     /// Events of a run that are looked at.
     pub max_events: usize,
     pub strategy: Strategy,
@@ -51,12 +51,12 @@ pub struct Options {
     /// Inputs are looked for that lead where no run came with these.
     pub searches_inputs: bool,
     /// What explorations of the same program with other inputs have found.
-    pub earlier: Earlier,
+    pub earlier: EarlierExplorations,
 }
 
 /// What was there before an exploration began.
 #[derive(Clone, Debug, Default)]
-pub struct Earlier {
+pub struct EarlierExplorations {
     pub(crate) runs: u32,
     /// The inputs of this exploration, if they are not the user's.
     pub(crate) inputs: Inputs,
@@ -78,7 +78,7 @@ impl Default for Options {
             ],
             explore: None,
             seed: 0,
-            sources: Sources::All,
+            sources: BlockScope::All,
             max_events: 8_000_000,
             strategy: Strategy::Loop,
             not_atomic: Vec::new(),
@@ -91,7 +91,7 @@ impl Default for Options {
             judged_by_results: false,
             inputs: Inputs::none(),
             searches_inputs: false,
-            earlier: Earlier::default(),
+            earlier: EarlierExplorations::default(),
         }
     }
 }

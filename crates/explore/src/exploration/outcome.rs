@@ -6,14 +6,14 @@ use std::time::Duration;
 use untorn_schedule::Plan;
 
 use super::focus::FocusActivity;
-use super::{Evidence, Failure, InputSearch};
+use super::{Evidence, Failure, InputSearchSummary};
 use crate::compositions::CompositionId;
 use crate::conflict_order::Saturation;
 use crate::deadlock::DeadlockState;
-use crate::judge::Judged;
+use crate::judge::Judgement;
 use crate::run::{Run, RunError};
 use crate::significance::Significance;
-use crate::target::{Key, Unreached};
+use crate::target::{Key, NoFinding};
 use untorn_frontend::FrontEndError;
 
 /// What happens, for observers.
@@ -55,7 +55,7 @@ pub struct AtomicityViolation {
     /// Counted from 1 in the order of discovery, together with deadlocks; failures come after them.
     pub number: u32,
     pub key: Key,
-    pub judged: Judged,
+    pub judged: Judgement,
     pub significance: Significance,
     pub evidence: Evidence,
     /// Plans that may make it happen again, the simplest first.
@@ -83,7 +83,7 @@ pub struct Deadlock {
 
 /// What of the runs nobody looked at for candidates, because time was over or it was too much.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Unsearched {
+pub struct SearchGaps {
     /// Runs that ended when time was over.
     pub runs: u32,
     /// Shared variables.
@@ -94,7 +94,7 @@ pub struct Unsearched {
     pub combinations: u64,
 }
 
-impl Unsearched {
+impl SearchGaps {
     /// Whether no more variables and accesses were too late than before. Combinations are left out on purpose, and do not
     /// count.
     pub(super) fn is_late_as(&self, before: &Self) -> bool {
@@ -102,7 +102,7 @@ impl Unsearched {
     }
 }
 
-impl std::ops::AddAssign for Unsearched {
+impl std::ops::AddAssign for SearchGaps {
     fn add_assign(&mut self, other: Self) {
         self.runs += other.runs;
         self.variables += other.variables;
@@ -125,7 +125,7 @@ pub struct Outcome {
     /// nobody knows whether it is due to the interruption.
     pub folded: Vec<AtomicityViolation>,
     /// Candidates that were not reached, and why; harmless ones are counted apart.
-    pub unreached: Vec<(Key, Unreached)>,
+    pub unreached: Vec<(Key, NoFinding)>,
     pub harmless: u64,
     /// Candidates whose block is the body of a thread or a task: not tried.
     pub bodies: u64,
@@ -136,7 +136,7 @@ pub struct Outcome {
     pub directed: u32,
     pub events: u64,
     pub left_out: u64,
-    pub unsearched: Unsearched,
+    pub unsearched: SearchGaps,
     /// Most threads seen in a run.
     pub threads: usize,
     /// Runs that ended in a deadlock, and the different ways in which they did.
@@ -180,7 +180,7 @@ pub struct Outcome {
     pub interrupted: bool,
     pub time: Duration,
     /// What came of looking for other inputs, if any were looked for.
-    pub input_search: Option<InputSearch>,
+    pub input_search: Option<InputSearchSummary>,
     /// The highest number of a run.
     pub last_run: u32,
     /// Findings of explorations before this one.

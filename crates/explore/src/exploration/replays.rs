@@ -12,7 +12,7 @@ use super::{Exploration, ExploreError};
 
 /// What came of the one replay of a finding's run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum ReplayTrial {
+pub enum ReplayResult {
     /// There was no time, or it could not be run.
     #[default]
     Untried,
@@ -32,19 +32,19 @@ pub(super) enum RecordedEnd {
 
 impl Exploration<'_> {
     /// Replays a run whose trace is evidence, once. Findings of the same run share the answer.
-    pub(super) fn try_replay(&mut self, trace: &Path, end: RecordedEnd) -> ReplayTrial {
+    pub(super) fn try_replay(&mut self, trace: &Path, end: RecordedEnd) -> ReplayResult {
         if let Some(&known) = self.replays.get(trace) {
             return known;
         }
         if self.budget.is_exhausted() {
-            return ReplayTrial::Untried;
+            return ReplayResult::Untried;
         }
         let again = trace.with_extension("again.utr");
         self.limit_run(false);
         let ran = self.front_end.replay(trace, &again);
         let trial = match &ran {
             Ok(_) => compared(trace, &again, end),
-            Err(_) => ReplayTrial::Untried,
+            Err(_) => ReplayResult::Untried,
         };
         self.last_replay = ran.ok().map(|ran| (trace.to_owned(), ran));
         forget(&again);
@@ -55,7 +55,7 @@ impl Exploration<'_> {
     /// What came of the replay of a run, if that was the same run.
     pub(super) fn replayed_result(&mut self, trace: &Path) -> Option<RunResult> {
         let trial = self.try_replay(trace, RecordedEnd::ByItself);
-        let (of, ran) = self.last_replay.as_ref().filter(|_| trial == ReplayTrial::Exact)?;
+        let (of, ran) = self.last_replay.as_ref().filter(|_| trial == ReplayResult::Exact)?;
         (of == trace).then(|| ran.clone())
     }
 
@@ -79,15 +79,15 @@ impl Exploration<'_> {
     }
 }
 
-fn compared(old: &Path, new: &Path, end: RecordedEnd) -> ReplayTrial {
+fn compared(old: &Path, new: &Path, end: RecordedEnd) -> ReplayResult {
     match compare(old, new, &names) {
-        Ok(Compared::Same(_)) => ReplayTrial::Exact,
+        Ok(Compared::Same(_)) => ReplayResult::Exact,
         Ok(Compared::Differs { expected: None, .. } | Compared::Differs { actual: None, .. })
             if end == RecordedEnd::Stopped =>
         {
-            ReplayTrial::Exact
+            ReplayResult::Exact
         }
-        Ok(Compared::Differs { at, .. }) => ReplayTrial::Differs { at },
-        Err(_) => ReplayTrial::Untried,
+        Ok(Compared::Differs { at, .. }) => ReplayResult::Differs { at },
+        Err(_) => ReplayResult::Untried,
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use untorn_explore::{Exploration, Judge, Options, Planning, Progress, Shard, Strategy};
-use untorn_predict::candidates::Sources;
+use untorn_predict::candidates::BlockScope;
 use untorn_schedule::{Marks, PolicyKind, RunSpec, Steering, ThreadId};
 
 use crate::harness::{Folder, all, explore, explore_in, explore_with, options, program, two};
@@ -104,7 +104,7 @@ fn several_jobs_find_what_one_finds() {
 
 #[test]
 fn inferred_blocks_can_be_left_out() {
-    let outcome = explore_with(&lost(), Options { sources: Sources::Declared, ..options() });
+    let outcome = explore_with(&lost(), Options { sources: BlockScope::Declared, ..options() });
     assert_eq!(outcome.violations.len(), 0);
 }
 

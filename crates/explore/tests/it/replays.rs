@@ -1,6 +1,6 @@
 //! What was found happens again: each finding's trace has a schedule that repeats it, event by event.
 
-use untorn_explore::{Options, Outcome, ReplayTrial};
+use untorn_explore::{Options, Outcome, ReplayResult};
 use untorn_schedule::Schedule;
 use untorn_testkit::simulated::Simulated;
 use untorn_trace::formats::open::{Input, OpenOptions, open};
@@ -95,7 +95,7 @@ fn deadlocking() -> String {
 }
 
 /// What came of the replays of all that was found.
-fn trials(outcome: &Outcome) -> Vec<ReplayTrial> {
+fn trials(outcome: &Outcome) -> Vec<ReplayResult> {
     let violations = outcome.violations.iter().map(|found| found.evidence.replay);
     let deadlocks = outcome.deadlocks.iter().map(|found| found.evidence.replay);
     violations
@@ -111,7 +111,7 @@ fn every_finding_is_replayed_once_before_it_is_said_to_be_replayable() {
     for text in [lost, failing(), deadlocking()] {
         let (folder, mut front_end) = (Folder::new(), program(&text));
         let outcome = explore_in(&folder, &mut front_end, options()).expect("it runs");
-        assert_eq!(trials(&outcome), [ReplayTrial::Exact], "{text}");
+        assert_eq!(trials(&outcome), [ReplayResult::Exact], "{text}");
         assert_eq!(front_end.replays, 1, "{text}");
     }
 }
@@ -126,7 +126,7 @@ fn a_simpler_schedule_is_tried_again() {
     let (folder, mut front_end) = (Folder::new(), program(&text));
     let options = Options { minimise: 12, ..options() };
     let outcome = explore_in(&folder, &mut front_end, options).expect("it runs");
-    assert_eq!(trials(&outcome), [ReplayTrial::Exact]);
+    assert_eq!(trials(&outcome), [ReplayResult::Exact]);
 }
 
 /// It happened, so it counts.
@@ -138,7 +138,7 @@ fn what_does_not_repeat_is_a_finding_that_says_so() {
         front_end.unrepeatable = true;
         let outcome = explore_in(&folder, &mut front_end, options()).expect("it runs");
         let all = trials(&outcome);
-        assert!(matches!(all[..], [ReplayTrial::Differs { .. }]), "{all:?}: {text}");
+        assert!(matches!(all[..], [ReplayResult::Differs { .. }]), "{all:?}: {text}");
     }
 }
 

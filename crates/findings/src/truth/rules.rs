@@ -1,6 +1,6 @@
 //! Each claim by its definition.
 
-use untorn_report::claim::{Claim, Fact};
+use untorn_report::claim::{AccessFact, Claim};
 
 use super::record::{Access, Record};
 use super::serial;
@@ -36,7 +36,7 @@ pub fn last_position(claim: &Claim) -> u64 {
 }
 
 /// The accesses that a claim names.
-pub fn facts(claim: &Claim) -> Vec<&Fact> {
+pub fn facts(claim: &Claim) -> Vec<&AccessFact> {
     match claim {
         Claim::Access(fact) | Claim::NeverRead { gone: fact } => vec![fact],
         Claim::Ordered(first, second) => vec![first, second],
@@ -130,7 +130,7 @@ pub fn holds(claim: &Claim, record: &Record) -> Checked {
 }
 
 /// The access is in the trace as it is told.
-fn happened(fact: &Fact, record: &Record) -> Checked {
+fn happened(fact: &AccessFact, record: &Record) -> Checked {
     let Some((variable, access)) = record.at(fact.at) else {
         return Err(format!("event {} is no access of {}", fact.at, fact.variable));
     };
@@ -141,13 +141,13 @@ fn happened(fact: &Fact, record: &Record) -> Checked {
     require(is_it, || format!("event {} is {access:?} of {variable}, not {fact:?}", fact.at))
 }
 
-fn is_between(first: &Fact, between: &Fact, last: &Fact) -> Checked {
+fn is_between(first: &AccessFact, between: &AccessFact, last: &AccessFact) -> Checked {
     require(first.thread == last.thread, || "the ends are of two threads".to_owned())?;
     require(between.thread != first.thread, || "all three are of one thread".to_owned())?;
     require(first.at < between.at && between.at < last.at, || "it is not in between".to_owned())
 }
 
-fn knows_only(known: &Fact, until: u64, record: &Record) -> Checked {
+fn knows_only(known: &AccessFact, until: u64, record: &Record) -> Checked {
     require(known.at < until, || "it came later".to_owned())?;
     let again = record
         .between(&known.variable, known.at, until)
@@ -157,7 +157,7 @@ fn knows_only(known: &Fact, until: u64, record: &Record) -> Checked {
     })
 }
 
-fn overwritten(gone: &Fact, by: &Fact, record: &Record) -> Checked {
+fn overwritten(gone: &AccessFact, by: &AccessFact, record: &Record) -> Checked {
     require(gone.writes && by.writes, || "both must be writes".to_owned())?;
     require(gone.variable == by.variable, || "these are two variables".to_owned())?;
     require(gone.thread != by.thread, || "it is one thread".to_owned())?;
@@ -166,7 +166,7 @@ fn overwritten(gone: &Fact, by: &Fact, record: &Record) -> Checked {
     require(other.is_none(), || format!("it was overwritten before, by {other:?}"))
 }
 
-fn is_source(write: &Fact, read: &Fact, record: &Record) -> Checked {
+fn is_source(write: &AccessFact, read: &AccessFact, record: &Record) -> Checked {
     require(write.variable == read.variable, || "these are two variables".to_owned())?;
     require(write.at < read.at, || "the read came first".to_owned())?;
     let other = record.between(&write.variable, write.at, read.at).find(|access| access.writes);
@@ -174,7 +174,7 @@ fn is_source(write: &Fact, read: &Fact, record: &Record) -> Checked {
     require(write.value == read.value, || "the values differ".to_owned())
 }
 
-fn stale_check([saw, changed, now, acted]: [&Fact; 4], record: &Record) -> Checked {
+fn stale_check([saw, changed, now, acted]: [&AccessFact; 4], record: &Record) -> Checked {
     let is_one = [saw, now, acted].iter().all(|fact| fact.thread == acted.thread);
     require(is_one, || "the check and the act are of two threads".to_owned())?;
     require(!saw.writes && !now.writes && acted.writes, || "not a check and an act".to_owned())?;

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use untorn_findings::truth::contradictions;
 use untorn_findings::{cycle, scene};
-use untorn_report::claim::{Claim, Fact, Statement};
+use untorn_report::claim::{AccessFact, Claim, Statement};
 use untorn_report::story::{self, Story};
 use untorn_report::terminal::Look;
 use untorn_report::{Finding, explain};
 use untorn_serializability::context::Gatherer;
 use untorn_serializability::{
-    Block, Checker, Cycle, Edge, Step, Transaction, Violation, Why, velodrome,
+    Block, Checker, Cycle, Edge, EdgeKind, Step, Transaction, Violation, velodrome,
 };
 use untorn_testkit::{ValuedKnobs, cases, script, valued};
 use untorn_trace::formats::utr;
@@ -105,7 +105,7 @@ fn of_three(events: &[Event], tables: &Tables, three: [u64; 3], path: &Path) -> 
     let step = |at: u64| Step { at: EventIdx(at), event: events[at as usize] };
     let var = VarId(events[three[0] as usize].op.target());
     let [first, second, third] = three.map(step);
-    let edge = |from, to| Edge { from, to, why: Why::Variable(var) };
+    let edge = |from, to| Edge { from, to, why: EdgeKind::Variable(var) };
     let block = |at: u64| {
         let Op::Begin { label, .. } = events[at as usize].op else {
             panic!("no block begins at {at}")
@@ -156,9 +156,9 @@ fn a_stale_check_is_no_lost_update() {
     );
 }
 
-fn fact(at: u64, thread: &str, writes: bool, value: &str) -> Fact {
+fn fact(at: u64, thread: &str, writes: bool, value: &str) -> AccessFact {
     let value = Some(value.to_owned());
-    Fact { at, thread: thread.to_owned(), variable: "x".to_owned(), writes, value }
+    AccessFact { at, thread: thread.to_owned(), variable: "x".to_owned(), writes, value }
 }
 
 /// What was once told of [`STALE`], and other lies about it.

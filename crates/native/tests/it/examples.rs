@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use untorn_explore::{AtomicityViolation, Exploration, Options, Outcome, ReplayTrial};
+use untorn_explore::{AtomicityViolation, Exploration, Options, Outcome, ReplayResult};
 use untorn_frontend::compare::{Compared, compare, names};
 use untorn_schedule::{PolicyKind, RunSpec};
 
@@ -53,7 +53,7 @@ fn holds_what_it_says(source: &Path) {
             let is_it = |(own, of): &(String, String)| own.ends_with(block) && of.contains(field);
             assert!(found.iter().any(is_it), "{name}: {found:?}");
             let is_exact =
-                |violation: &AtomicityViolation| violation.evidence.replay == ReplayTrial::Exact;
+                |violation: &AtomicityViolation| violation.evidence.replay == ReplayResult::Exact;
             let replayed = outcome.violations.iter().all(is_exact);
             assert!(replayed, "{name}");
         }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use untorn_explore::{Exploration, Options, Outcome, ReplayTrial};
+use untorn_explore::{Exploration, Options, Outcome, ReplayResult};
 use untorn_frontend::compare::{Compared, compare, names};
 use untorn_native::cargo;
 
@@ -38,7 +38,7 @@ fn an_update_between_two_guards_is_lost() {
         panic!("{} violations", outcome.violations.len());
     };
     assert!(violation.key.identity().block.ends_with("deposit"));
-    assert_eq!(violation.evidence.replay, ReplayTrial::Exact);
+    assert_eq!(violation.evidence.replay, ReplayResult::Exact);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use untorn_frontend::{ExitKind, FaultKind, FrontEndKind, Output, Program, RunOptions};
+use untorn_frontend::{ExitKind, FrontEndErrorKind, FrontEndKind, Output, Program, RunOptions};
 use untorn_native::Native;
 use untorn_native::binary::{Build, build_of, is_native};
 use untorn_schedule::RunSpec;
@@ -122,7 +122,7 @@ fn a_program_that_was_built_without_us_is_refused_with_the_way_out() {
     let program = Program { command, ..Program::default() };
     let options = RunOptions::new(Output::Kept(folder.path().to_owned()));
     let error = Native.prepare(&program, options).err().expect("it cannot be recorded");
-    assert_eq!(error.kind, FaultKind::Input);
+    assert_eq!(error.kind, FrontEndErrorKind::Input);
     assert!(error.message.contains("built without untorn cc"), "{error}");
     assert!(error.way_out.is_some_and(|words| words.contains("CC='untorn cc'")));
 }

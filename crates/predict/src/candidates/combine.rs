@@ -7,8 +7,8 @@ use untorn_trace::{ThreadId, VarId};
 use super::groups::{Groups, Held, Locals, Remotes};
 use super::pairs::{Pair, TornBy};
 use super::untaken_branch::{self, UntakenBranch};
-use super::{Candidate, Candidates, Limits, ProgramPoint, dependence, rank};
-use crate::facts::Facts;
+use super::{Candidate, CandidatePlace, Candidates, Limits, dependence, rank};
+use crate::facts::HistoryIndex;
 use crate::goal::{Goal, Pattern};
 use crate::history::{At, BlockId, Origin};
 
@@ -18,10 +18,10 @@ const OTHERS: usize = 4;
 /// Pairs with an access of another thread close by that are tried for one that is not ordered.
 const CLOSEST: usize = 4;
 
-type Key = ([ProgramPoint; 3], Pattern, Origin);
+type Key = ([CandidatePlace; 3], Pattern, Origin);
 
 pub(super) struct Combiner<'a, 'h> {
-    facts: &'a Facts<'h>,
+    facts: &'a HistoryIndex<'h>,
     limits: Limits,
     known: FxHashMap<Key, usize>,
     candidates: Vec<Draft>,
@@ -35,7 +35,7 @@ struct Draft {
 }
 
 impl<'a, 'h> Combiner<'a, 'h> {
-    pub(super) fn new(facts: &'a Facts<'h>, limits: Limits) -> Self {
+    pub(super) fn new(facts: &'a HistoryIndex<'h>, limits: Limits) -> Self {
         Self { facts, limits, known: FxHashMap::default(), candidates: Vec::new(), left_out: 0 }
     }
 
@@ -93,7 +93,7 @@ impl<'a, 'h> Combiner<'a, 'h> {
     /// The draft of a candidate, unless there are too many.
     fn draft(
         &mut self,
-        points: [ProgramPoint; 3],
+        points: [CandidatePlace; 3],
         pattern: Pattern,
         origin: Origin,
         block: BlockId,

@@ -18,14 +18,14 @@ use untorn_trace::Value;
 use super::groups::{Locals, Remotes};
 use super::pairs::Pair;
 use super::untaken_branch::same_code;
-use crate::facts::Facts;
+use crate::facts::HistoryIndex;
 use crate::history::At;
 
 /// Checks of each thread that are compared with a pair.
 const CHECKS: usize = 16;
 
 /// Whether different values that were read led to different values that were written.
-pub(super) fn is_data(facts: &Facts<'_>, local: &Locals) -> bool {
+pub(super) fn is_data(facts: &HistoryIndex<'_>, local: &Locals) -> bool {
     if local.writes != [false, true] {
         return false;
     }
@@ -39,7 +39,7 @@ pub(super) fn is_data(facts: &Facts<'_>, local: &Locals) -> bool {
 }
 
 /// Whether the same code read another value, and then did not write.
-pub(super) fn is_control(facts: &Facts<'_>, local: &Locals, remotes: &[Remotes]) -> bool {
+pub(super) fn is_control(facts: &HistoryIndex<'_>, local: &Locals, remotes: &[Remotes]) -> bool {
     let [check, act] = local.points;
     let at = |point, writes| {
         remotes.iter().filter(move |other| other.point == point && other.writes == writes)
@@ -56,7 +56,7 @@ pub(super) fn is_control(facts: &Facts<'_>, local: &Locals, remotes: &[Remotes])
 }
 
 /// Whether the code of a pair, at another time, read another value at its check and did not come to its act.
-fn was_skipped(facts: &Facts<'_>, pair: &Pair, check: At, acts: &[&Remotes]) -> bool {
+fn was_skipped(facts: &HistoryIndex<'_>, pair: &Pair, check: At, acts: &[&Remotes]) -> bool {
     let history = facts.history;
     let (own, other) = (history.event(pair.first).value(), history.event(check).value());
     if own.is_none() || other.is_none() || own == other {

@@ -36,8 +36,8 @@ use untorn_trace::tables::convention;
 use untorn_trace::{ObjectId, Op, Tables, VarId, VarRole};
 
 use super::blocks::Blocks;
-use super::{Limits, ProgramPoint, Sources, is_shared};
-use crate::facts::Facts;
+use super::{BlockScope, CandidatePlace, Limits, is_shared};
+use crate::facts::HistoryIndex;
 use crate::goal::Goal;
 use crate::history::{At, BlockId, History, Origin, ReadFrom};
 use crate::outline::Outline;
@@ -83,9 +83,9 @@ impl Objects {
 
 /// Four places of the program: a block that accesses two variables, and another one that comes between.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PairCandidate {
+pub struct TwoVariableCandidate {
     /// The first access of the interrupted block, the two of the other thread, the second of the interrupted block.
-    pub points: [ProgramPoint; 4],
+    pub points: [CandidatePlace; 4],
     /// Which of them write.
     pub writes: [bool; 4],
     /// Whether the other thread accesses the variables in the same order.
@@ -108,7 +108,7 @@ pub struct PairCandidate {
     pub goals: Vec<Goal>,
 }
 
-impl PairCandidate {
+impl TwoVariableCandidate {
     /// Four letters, in the order of the places.
     pub fn letters(&self) -> String {
         self.writes.iter().map(|&writes| if writes { 'W' } else { 'R' }).collect()
@@ -116,7 +116,7 @@ impl PairCandidate {
 
     /// Part of a goal that is as good as the whole: all but its last event, which is still to come, and that
     /// event. Often there is a reordering for the part and none for the whole: a thread that has read half of
-    /// a change holds a lock, and what it does next is unknown. See [`PairCandidate::is_pending`].
+    /// a change holds a lock, and what it does next is unknown. See [`TwoVariableCandidate::is_pending`].
     pub fn early(goal: &Goal) -> Option<(Goal, At)> {
         let (&last, before) = goal.events.split_last()?;
         Some((Goal::new(before), last))
@@ -152,12 +152,12 @@ pub struct SkippedCandidates {
 }
 
 pub(super) fn find(
-    facts: &Facts<'_>,
+    facts: &HistoryIndex<'_>,
     blocks: &Blocks<'_>,
-    sources: Sources,
+    sources: BlockScope,
     limits: Limits,
     objects: &Objects,
-) -> (Vec<PairCandidate>, SkippedCandidates) {
+) -> (Vec<TwoVariableCandidate>, SkippedCandidates) {
     let history = facts.history;
     let owners: Vec<Option<scan::Owner>> = (0..history.var_count())
         .map(VarId::from_index)

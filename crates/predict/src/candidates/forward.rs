@@ -7,9 +7,9 @@ use std::cell::Cell;
 use rustc_hash::FxHashMap;
 use untorn_trace::{LabelId, Op, ThreadId, VarId};
 
-use super::ProgramPoint;
+use super::CandidatePlace;
 use super::blocks::Blocks;
-use crate::facts::Facts;
+use crate::facts::HistoryIndex;
 use crate::history::{At, Block, BlockId};
 
 /// How deep below an activation its accesses may be.
@@ -20,7 +20,7 @@ pub(super) type Access = (At, VarId);
 
 /// Where a thread comes to. A place in another atomic block is another place: `empty` and `pop` both ask for
 /// the size, and one leads to the other.
-type AccessPoint = (ThreadId, ProgramPoint, bool, Option<LabelId>);
+type AccessPoint = (ThreadId, CandidatePlace, bool, Option<LabelId>);
 
 /// When threads come to places.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ impl Times {
 
 impl Forward {
     /// Accesses are added in order; those of one kind at one place at least.
-    pub(super) fn add(&mut self, facts: &Facts<'_>, blocks: &Blocks<'_>, access: Access) {
+    pub(super) fn add(&mut self, facts: &HistoryIndex<'_>, blocks: &Blocks<'_>, access: Access) {
         self.reached.entry(place(facts, blocks, access)).or_default().all.push(access.0);
     }
 
@@ -61,7 +61,7 @@ impl Forward {
     /// what it calls directly.
     pub(super) fn activation(
         &self,
-        facts: &Facts<'_>,
+        facts: &HistoryIndex<'_>,
         blocks: &Blocks<'_>,
         first: Access,
         second: Access,
@@ -79,7 +79,7 @@ impl Forward {
     /// Whether the code of the activation leads from the first access to the second without a loop.
     fn is_forward(
         &self,
-        (facts, blocks): (&Facts<'_>, &Blocks<'_>),
+        (facts, blocks): (&HistoryIndex<'_>, &Blocks<'_>),
         first: Access,
         second: Access,
         activation: BlockId,
@@ -106,9 +106,9 @@ impl Forward {
     }
 }
 
-fn place(facts: &Facts<'_>, blocks: &Blocks<'_>, (at, var): Access) -> AccessPoint {
+fn place(facts: &HistoryIndex<'_>, blocks: &Blocks<'_>, (at, var): Access) -> AccessPoint {
     let event = facts.history.event(at);
     let writes = matches!(event.op, Op::Write { .. });
     let call = blocks.transaction(at).map(|block| facts.history.block(block).label);
-    (event.thread, ProgramPoint::of(facts.history, at, var), writes, call)
+    (event.thread, CandidatePlace::of(facts.history, at, var), writes, call)
 }

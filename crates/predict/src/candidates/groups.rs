@@ -6,8 +6,8 @@ use untorn_trace::{LockId, Op, ThreadId, VarId};
 use super::blocks::Blocks;
 use super::pairs::{Pair, Pairs, TornBy};
 use super::spread::Spread;
-use super::{ProgramPoint, Sources};
-use crate::facts::{Facts, SectionId};
+use super::{BlockScope, CandidatePlace};
+use crate::facts::{HistoryIndex, SectionId};
 use crate::history::{At, Origin};
 
 /// Threads of which a group keeps the first pair.
@@ -19,7 +19,7 @@ pub(super) type Held = (LockId, bool);
 /// Pairs of accesses with the same places.
 #[derive(Clone, Debug)]
 pub(super) struct Locals {
-    pub(super) points: [ProgramPoint; 2],
+    pub(super) points: [CandidatePlace; 2],
     pub(super) writes: [bool; 2],
     pub(super) torn: TornBy,
     pub(super) origin: Origin,
@@ -39,7 +39,7 @@ pub(super) struct Locals {
 /// Accesses with the same place.
 #[derive(Clone, Debug)]
 pub(super) struct Remotes {
-    pub(super) point: ProgramPoint,
+    pub(super) point: CandidatePlace,
     pub(super) writes: bool,
     /// By thread, in order.
     pub(super) events: Vec<(ThreadId, Vec<At>)>,
@@ -53,18 +53,23 @@ pub(super) struct Groups {
     pub(super) remotes: Vec<Remotes>,
 }
 
-type LocalKey = ([ProgramPoint; 2], [bool; 2], TornBy, Origin, [bool; 2]);
+type LocalKey = ([CandidatePlace; 2], [bool; 2], TornBy, Origin, [bool; 2]);
 
 /// Groups under construction; kept in the order of their first member, so that the outcome does
 /// not depend on how a hash table sorts.
 struct Grouping<'a, 'h> {
-    facts: &'a Facts<'h>,
+    facts: &'a HistoryIndex<'h>,
     groups: Groups,
     local: FxHashMap<LocalKey, usize>,
-    remote: FxHashMap<(ProgramPoint, bool), usize>,
+    remote: FxHashMap<(CandidatePlace, bool), usize>,
 }
 
-pub(super) fn of(facts: &Facts<'_>, blocks: &Blocks<'_>, sources: Sources, var: VarId) -> Groups {
+pub(super) fn of(
+    facts: &HistoryIndex<'_>,
+    blocks: &Blocks<'_>,
+    sources: BlockScope,
+    var: VarId,
+) -> Groups {
     let mut grouping = Grouping {
         facts,
         groups: Groups::default(),
@@ -85,7 +90,7 @@ pub(super) fn of(facts: &Facts<'_>, blocks: &Blocks<'_>, sources: Sources, var: 
         } else {
             reads = &reads[1..];
         }
-        let point = ProgramPoint::of(facts.history, at, var);
+        let point = CandidatePlace::of(facts.history, at, var);
         grouping.remote(at, point, is_write);
         for pair in pairs.access(at, is_write).into_iter().flatten() {
             grouping.local(pair, var);
@@ -94,7 +99,7 @@ pub(super) fn of(facts: &Facts<'_>, blocks: &Blocks<'_>, sources: Sources, var: 
 }
 
 impl Grouping<'_, '_> {
-    fn remote(&mut self, at: At, point: ProgramPoint, writes: bool) {
+    fn remote(&mut self, at: At, point: CandidatePlace, writes: bool) {
         let held = self.facts.holds.at(at);
         let new = self.groups.remotes.len();
         let index = *self.remote.entry((point, writes)).or_insert(new);
@@ -116,7 +121,7 @@ impl Grouping<'_, '_> {
         let history = self.facts.history;
         let writes =
             [pair.first, pair.third].map(|at| matches!(history.event(at).op, Op::Write { .. }));
-        let points = [pair.first, pair.third].map(|at| ProgramPoint::of(history, at, var));
+        let points = [pair.first, pair.third].map(|at| CandidatePlace::of(history, at, var));
         let (torn, origin, is_near) = (pair.torn, pair.origin, pair.is_near);
         let around = self.facts.holds.at(pair.third);
         let across: Vec<Held> = self
@@ -174,7 +179,7 @@ impl Locals {
     }
 }
 
-fn lock_of(facts: &Facts<'_>, id: SectionId) -> Held {
+fn lock_of(facts: &HistoryIndex<'_>, id: SectionId) -> Held {
     let section = facts.section(id);
     (section.lock, section.shared)
 }

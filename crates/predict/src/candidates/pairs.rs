@@ -21,10 +21,10 @@
 use rustc_hash::FxHashMap;
 use untorn_trace::{Op, ThreadId, VarId};
 
-use super::Sources;
+use super::BlockScope;
 use super::blocks::Blocks;
 use super::forward::Forward;
-use crate::facts::Facts;
+use crate::facts::HistoryIndex;
 use crate::history::{At, BlockId, Origin};
 
 /// What may come between the two.
@@ -60,9 +60,9 @@ struct Last {
 }
 
 pub(super) struct Pairs<'a, 'h> {
-    pub(super) facts: &'a Facts<'h>,
+    pub(super) facts: &'a HistoryIndex<'h>,
     pub(super) blocks: &'a Blocks<'h>,
-    pub(super) sources: Sources,
+    pub(super) sources: BlockScope,
     pub(super) var: VarId,
     forward: Forward,
     /// By thread: its last accesses.
@@ -71,15 +71,15 @@ pub(super) struct Pairs<'a, 'h> {
 
 impl<'a, 'h> Pairs<'a, 'h> {
     pub(super) fn new(
-        facts: &'a Facts<'h>,
+        facts: &'a HistoryIndex<'h>,
         blocks: &'a Blocks<'h>,
-        sources: Sources,
+        sources: BlockScope,
         var: VarId,
     ) -> Self {
         let mut forward = Forward::default();
         let history = facts.history;
         for list in [history.reads(var), history.writes(var)] {
-            for &at in list.iter().filter(|_| sources == Sources::All) {
+            for &at in list.iter().filter(|_| sources == BlockScope::All) {
                 forward.add(facts, blocks, (at, var));
             }
         }
@@ -118,7 +118,7 @@ impl<'a, 'h> Pairs<'a, 'h> {
             let (origin, is_near) = (Origin::Declared, true);
             return Some(Pair { first, third, torn, origin, block, is_near, is_branch: false });
         }
-        (self.sources == Sources::All).then(|| self.inferred(first, third, torn)).flatten()
+        (self.sources == BlockScope::All).then(|| self.inferred(first, third, torn)).flatten()
     }
 
     fn inferred(&self, first: At, third: At, torn: TornBy) -> Option<Pair> {

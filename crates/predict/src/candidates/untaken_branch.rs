@@ -15,10 +15,10 @@
 
 use untorn_trace::{LabelId, Op, VarId};
 
-use super::ProgramPoint;
+use super::CandidatePlace;
 use super::groups::{Locals, Remotes};
 use super::pairs::{Pair, TornBy};
-use crate::facts::Facts;
+use crate::facts::HistoryIndex;
 use crate::goal::Goal;
 use crate::history::{At, BlockId, History};
 
@@ -39,7 +39,11 @@ pub(super) struct UntakenBranch {
 }
 
 /// The untaken branches that would make a lost update of a check and a write.
-pub(super) fn of(facts: &Facts<'_>, local: &Locals, remotes: &[Remotes]) -> Vec<UntakenBranch> {
+pub(super) fn of(
+    facts: &HistoryIndex<'_>,
+    local: &Locals,
+    remotes: &[Remotes],
+) -> Vec<UntakenBranch> {
     let is_update = local.writes == [false, true] && local.torn == TornBy::ByWrite;
     if !is_update {
         return Vec::new();
@@ -49,7 +53,7 @@ pub(super) fn of(facts: &Facts<'_>, local: &Locals, remotes: &[Remotes]) -> Vec<
         let mut earlier = checks_before(facts, pair);
         earlier.insert(0, pair.first);
         for own in earlier {
-            let point = ProgramPoint::of(facts.history, own, pair_var(facts, own));
+            let point = CandidatePlace::of(facts.history, own, pair_var(facts, own));
             let pair = Pair { first: own, ..*pair };
             found.extend(at_place(facts, local, &pair, remotes, point));
         }
@@ -59,11 +63,11 @@ pub(super) fn of(facts: &Facts<'_>, local: &Locals, remotes: &[Remotes]) -> Vec<
 
 /// The checks of other threads at a place, each between check and act of this pair.
 fn at_place(
-    facts: &Facts<'_>,
+    facts: &HistoryIndex<'_>,
     local: &Locals,
     pair: &Pair,
     remotes: &[Remotes],
-    point: ProgramPoint,
+    point: CandidatePlace,
 ) -> Vec<UntakenBranch> {
     let checks = remotes.iter().filter(|other| other.point == point && !other.writes);
     // A thread that writes in some run is a candidate without guessing.
@@ -78,7 +82,7 @@ fn at_place(
 }
 
 /// What the activation read of the variable before the pair: code may check twice before it writes.
-fn checks_before(facts: &Facts<'_>, pair: &Pair) -> Vec<At> {
+fn checks_before(facts: &HistoryIndex<'_>, pair: &Pair) -> Vec<At> {
     let history = facts.history;
     let (thread, begin) = (facts.thread(pair.first), history.block(pair.block).begin);
     let reads = history.reads(pair_var(facts, pair.first));
@@ -87,12 +91,12 @@ fn checks_before(facts: &Facts<'_>, pair: &Pair) -> Vec<At> {
     own.take(EARLIER).collect()
 }
 
-fn pair_var(facts: &Facts<'_>, at: At) -> VarId {
+fn pair_var(facts: &HistoryIndex<'_>, at: At) -> VarId {
     VarId(facts.history.event(at).op.target())
 }
 
 /// The untaken branch after a check of another thread.
-fn branch_at(facts: &Facts<'_>, pair: &Pair, check: At) -> Option<UntakenBranch> {
+fn branch_at(facts: &HistoryIndex<'_>, pair: &Pair, check: At) -> Option<UntakenBranch> {
     let history = facts.history;
     let (value, other) = (history.event(pair.first).value(), history.event(check).value());
     // It read the same value and took the other branch: something else decides.

@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 use untorn_trace::{LockId, ThreadId};
 
-use crate::facts::{Facts, SectionId};
+use crate::facts::{HistoryIndex, SectionId};
 use crate::goal::Goal;
 use crate::history::{At, Section};
 
@@ -28,7 +28,7 @@ pub(super) struct Edge {
 
 #[derive(Debug)]
 pub(super) struct Closure<'f, 'h> {
-    facts: &'f Facts<'h>,
+    facts: &'f HistoryIndex<'h>,
     /// The end of the reordering.
     last: At,
     /// By thread: how many of its events must happen.
@@ -38,7 +38,7 @@ pub(super) struct Closure<'f, 'h> {
 }
 
 impl<'f, 'h> Closure<'f, 'h> {
-    pub(super) fn new(facts: &'f Facts<'h>, goal: &Goal) -> Result<Self, Refuted> {
+    pub(super) fn new(facts: &'f HistoryIndex<'h>, goal: &Goal) -> Result<Self, Refuted> {
         let last = *goal.events.last().ok_or(Refuted::Proven)?;
         let extent = vec![0; facts.history.thread_count()];
         let mut closure = Self { facts, last, extent, edges: SmallVec::new(), budget: BUDGET };

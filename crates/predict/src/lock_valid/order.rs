@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use untorn_trace::{Access, Op, ThreadId};
 
-use crate::answer::Why;
+use crate::answer::UndecidedCause;
 use crate::goal::Goal;
 use crate::history::At;
 use crate::lock_valid::LockValidAnswer;
@@ -33,7 +33,7 @@ pub(super) fn find(
 ) -> LockValidAnswer {
     let against = closure.edges.iter().filter(|edge| edge.source > edge.target);
     let Some(cut) = against.map(|edge| edge.target).min() else {
-        return LockValidAnswer::Undecided(Why::Incomplete);
+        return LockValidAnswer::Undecided(UndecidedCause::Incomplete);
     };
     let order = Order { closure, goal };
     world.restart(cut);
@@ -245,15 +245,15 @@ impl Order<'_, '_, '_> {
             .map(|thread| self.closure.extent[thread.index()].saturating_sub(world.done(thread)))
             .sum();
         if stretch > STRETCH {
-            return LockValidAnswer::Undecided(Why::Budget);
+            return LockValidAnswer::Undecided(UndecidedCause::Budget);
         }
         let mut seen = FxHashSet::default();
         let found = self.dive(world, &mut seen);
         match found {
             Some(done) => LockValidAnswer::Feasible(done.reordering()),
-            None if seen.len() >= STATES => LockValidAnswer::Undecided(Why::Budget),
+            None if seen.len() >= STATES => LockValidAnswer::Undecided(UndecidedCause::Budget),
             None if cut == At(0) => LockValidAnswer::Infeasible,
-            None => LockValidAnswer::Undecided(Why::Incomplete),
+            None => LockValidAnswer::Undecided(UndecidedCause::Incomplete),
         }
     }
 

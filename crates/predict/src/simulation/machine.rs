@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use untorn_trace::{Op, ThreadId, VarId};
 
-use crate::facts::Facts;
+use crate::facts::HistoryIndex;
 use crate::history::{At, ReadFrom};
 use crate::simulation::shapes::{Shape, Stretch, ThreadSet};
 use crate::simulation::{Knowledge, Triple};
@@ -36,7 +36,7 @@ const BEYOND: u32 = 2_000;
 
 #[derive(Debug)]
 pub(super) struct Machine<'f, 'h> {
-    facts: &'f Facts<'h>,
+    facts: &'f HistoryIndex<'h>,
     knowledge: &'f Knowledge,
     world: World<'f, 'h>,
     cut: At,
@@ -53,7 +53,7 @@ pub(super) struct Machine<'f, 'h> {
 }
 
 impl<'f, 'h> Machine<'f, 'h> {
-    pub(super) fn new(facts: &'f Facts<'h>, knowledge: &'f Knowledge) -> Self {
+    pub(super) fn new(facts: &'f HistoryIndex<'h>, knowledge: &'f Knowledge) -> Self {
         let threads = facts.history.thread_count();
         Self {
             facts,

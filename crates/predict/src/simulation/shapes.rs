@@ -22,7 +22,7 @@
 
 use untorn_trace::ThreadId;
 
-use crate::facts::Facts;
+use crate::facts::HistoryIndex;
 use crate::history::At;
 use crate::simulation::Triple;
 
@@ -61,7 +61,7 @@ const fn after(at: At) -> At {
 /// question about a long trace does not cost the whole trace.
 const FAR: u32 = 20_000;
 
-pub(super) fn of(facts: &Facts<'_>, triple: Triple) -> Vec<Shape> {
+pub(super) fn of(facts: &HistoryIndex<'_>, triple: Triple) -> Vec<Shape> {
     let end = triple.k.max(triple.j);
     let mut shapes =
         if triple.j > triple.k { later(facts, triple) } else { earlier(facts, triple) };
@@ -72,7 +72,7 @@ pub(super) fn of(facts: &Facts<'_>, triple: Triple) -> Vec<Shape> {
 }
 
 /// j came after k.
-fn later(facts: &Facts<'_>, Triple { i, from, j, k }: Triple) -> Vec<Shape> {
+fn later(facts: &HistoryIndex<'_>, Triple { i, from, j, k }: Triple) -> Vec<Shape> {
     let (own, other) = (facts.thread(i), facts.thread(j));
     let (enc_i, enc_j, h) = (outermost(facts, i), outermost(facts, from), lightest(facts, i, k));
     let first = facts.history.of_thread(own)[0];
@@ -107,7 +107,7 @@ fn later(facts: &Facts<'_>, Triple { i, from, j, k }: Triple) -> Vec<Shape> {
 }
 
 /// j came before i.
-fn earlier(facts: &Facts<'_>, Triple { i, from, j, k }: Triple) -> Vec<Shape> {
+fn earlier(facts: &HistoryIndex<'_>, Triple { i, from, j, k }: Triple) -> Vec<Shape> {
     let (own, other) = (facts.thread(i), facts.thread(j));
     let (enc_j, h) = (outermost(facts, from), lightest(facts, i, k));
     let first = facts.history.of_thread(other)[0];
@@ -141,12 +141,12 @@ fn earlier(facts: &Facts<'_>, Triple { i, from, j, k }: Triple) -> Vec<Shape> {
 }
 
 /// The outermost acquire around an event.
-fn outermost(facts: &Facts<'_>, at: At) -> At {
+fn outermost(facts: &HistoryIndex<'_>, at: At) -> At {
     facts.holds.at(at).first().map_or(at, |&id| facts.section(id).enter)
 }
 
 /// The latest event in (i, k] before which the thread holds the fewest locks.
-fn lightest(facts: &Facts<'_>, i: At, k: At) -> At {
+fn lightest(facts: &HistoryIndex<'_>, i: At, k: At) -> At {
     let events = facts.history.of_thread(facts.thread(i));
     let (from, to) = (facts.history.nth(i) as usize, facts.history.nth(k) as usize);
     let mut best = (usize::MAX, k);

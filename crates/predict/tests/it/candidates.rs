@@ -4,23 +4,23 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use untorn_predict::candidates::{
-    Candidate, Candidates, Limits, Objects, PairCandidate, ProgramPoint, Sources,
+    BlockScope, Candidate, CandidatePlace, Candidates, Limits, Objects, TwoVariableCandidate,
 };
 use untorn_predict::candidates::{find, find_in};
-use untorn_predict::{At, Deadline, Facts, History, Origin, Pattern};
+use untorn_predict::{At, Deadline, History, HistoryIndex, Origin, Pattern};
 use untorn_testkit::{Knobs, explains, for_random_traces, name_tables, torn_pairs};
 use untorn_trace::{Event, EventIdx, LabelId, LockId, Op, SiteId, Tables, ThreadId, Value, VarId};
 
-fn point(history: &History, at: At) -> ProgramPoint {
+fn point(history: &History, at: At) -> CandidatePlace {
     let event = history.event(at);
     let var = VarId(event.op.target());
     match event.site {
         SiteId::NONE => {
             let block = history.block_of(at);
             let label = block.map_or(LabelId::NONE, |block| history.block(block).label);
-            ProgramPoint::Unknown { thread: event.thread, label, var }
+            CandidatePlace::Unknown { thread: event.thread, label, var }
         }
-        site => ProgramPoint::Site(site),
+        site => CandidatePlace::Site(site),
     }
 }
 
@@ -38,7 +38,7 @@ fn transaction(history: &History, at: At) -> Option<u32> {
     found
 }
 
-type Key = ([ProgramPoint; 3], Pattern);
+type Key = ([CandidatePlace; 3], Pattern);
 
 /// All triples of the definition: two accesses of one transaction, one of another thread, and no
 /// access between the two that would make a shorter pair with the same verdict.
@@ -83,9 +83,9 @@ fn naive(history: &History) -> BTreeSet<Key> {
     keys
 }
 
-fn found(events: &[Event], tables: &Tables, sources: Sources) -> (History, Candidates) {
+fn found(events: &[Event], tables: &Tables, sources: BlockScope) -> (History, Candidates) {
     let history = History::new(events.to_vec(), tables).expect("short");
-    let facts = Facts::new(&history);
+    let facts = HistoryIndex::new(&history);
     let found = find(&facts, sources, Limits::default());
     drop(facts);
     (history, found)
@@ -119,7 +119,7 @@ fn check_untaken(history: &History, candidate: &Candidate) -> Result<(), String>
 fn nothing_is_missed_and_nothing_invented() {
     for_random_traces(&Knobs::small(), 0..30_000, |events| {
         let tables = name_tables(events);
-        let (history, found) = found(events, &tables, Sources::Declared);
+        let (history, found) = found(events, &tables, BlockScope::Declared);
         let expected = naive(&history);
         let (seen, unseen): (Vec<_>, Vec<_>) =
             found.candidates.iter().partition(|candidate| candidate.is_seen);
@@ -129,7 +129,7 @@ fn nothing_is_missed_and_nothing_invented() {
                 return Err(format!("invented: {candidate:?}"));
             }
             for goal in &candidate.goals {
-                let points: Vec<ProgramPoint> =
+                let points: Vec<CandidatePlace> =
                     goal.events.iter().map(|&at| point(&history, at)).collect();
                 if points != candidate.points {
                     return Err(format!("goal {goal:?} is no instance of {candidate:?}"));
@@ -144,7 +144,7 @@ fn nothing_is_missed_and_nothing_invented() {
     });
 }
 
-type PairKey = ([ProgramPoint; 4], [bool; 4], bool);
+type PairKey = ([CandidatePlace; 4], [bool; 4], bool);
 
 fn pair_key(history: &History, events: [At; 4]) -> PairKey {
     let writes = events.map(|at| matches!(history.event(at).op, Op::Write { .. }));
@@ -156,7 +156,7 @@ fn check_pair(
     history: &History,
     events: &[Event],
     expected: &BTreeSet<(PairKey, bool)>,
-    candidate: &PairCandidate,
+    candidate: &TwoVariableCandidate,
 ) -> Result<(), String> {
     let key = (candidate.points, candidate.writes, candidate.same_order);
     if !expected.contains(&(key, candidate.is_one_object)) {
@@ -192,16 +192,16 @@ fn no_pair_is_missed_and_none_invented() {
             let object = |var: VarId| Some(var.0 / split);
             let history = History::new(events.to_vec(), &tables).expect("short");
             let objects = (0..history.var_count() as u32).map(|var| object(VarId(var))).collect();
-            let facts = Facts::new(&history);
+            let facts = HistoryIndex::new(&history);
             let limits = Limits::default();
-            let found = find_in(&facts, Sources::Declared, limits, &Objects::new(objects));
+            let found = find_in(&facts, BlockScope::Declared, limits, &Objects::new(objects));
             let torn = torn_pairs(events, |_| Some(0)).into_iter();
             let owner = |at: At| object(VarId(history.event(at).op.target()));
             let expected: BTreeSet<(PairKey, bool)> = torn
                 .map(|torn| torn.events.map(|at| At(at.0 as u32)))
                 .map(|[a, b, c, d]| (pair_key(&history, [a, b, c, d]), owner(a) == owner(d)))
                 .collect();
-            let seen: Vec<&PairCandidate> =
+            let seen: Vec<&TwoVariableCandidate> =
                 found.pairs.iter().filter(|pair| pair.is_seen).collect();
             for &candidate in &seen {
                 check_pair(&history, events, &expected, candidate)?;
@@ -251,7 +251,7 @@ fn trace(steps: &[(u32, &str, u32)]) -> (Vec<Event>, Tables) {
 
 fn patterns(steps: &[(u32, &str, u32)]) -> Vec<&'static str> {
     let (events, tables) = trace(steps);
-    let (_, found) = found(&events, &tables, Sources::All);
+    let (_, found) = found(&events, &tables, BlockScope::All);
     found.candidates.iter().map(|candidate| candidate.pattern.letters()).collect()
 }
 
@@ -304,9 +304,9 @@ fn pairs(steps: &[(u32, &str, u32)]) -> Vec<String> {
     let (events, tables) = trace(steps);
     let history = History::new(events, &tables).expect("short");
     let objects = Objects::new(vec![Some(0); history.var_count()]);
-    let facts = Facts::new(&history);
-    let found = find_in(&facts, Sources::All, Limits::default(), &objects);
-    found.pairs.iter().map(PairCandidate::letters).collect()
+    let facts = HistoryIndex::new(&history);
+    let found = find_in(&facts, BlockScope::All, Limits::default(), &objects);
+    found.pairs.iter().map(TwoVariableCandidate::letters).collect()
 }
 
 /// The same with values, and each variable an object of its own.
@@ -324,8 +324,8 @@ fn found_with(steps: &[(u32, &str, u32, i64)]) -> Candidates {
     }
     let history = History::new(events, &tables).expect("short");
     let objects = Objects::new((0..history.var_count() as u32).map(Some).collect());
-    let facts = Facts::new(&history);
-    find_in(&facts, Sources::All, Limits::default(), &objects)
+    let facts = HistoryIndex::new(&history);
+    find_in(&facts, BlockScope::All, Limits::default(), &objects)
 }
 
 /// Each of two threads checks the variable of the other one and then writes its own; the second one finds the first
@@ -341,7 +341,7 @@ fn write_skew_that_did_not_happen_is_a_candidate() {
     let one = leave(0, "r1", Some("w0"));
     let unseen = |found: &Candidates| {
         let unseen = found.pairs.iter().filter(|pair| !pair.is_seen);
-        unseen.map(PairCandidate::letters).collect::<Vec<_>>()
+        unseen.map(TwoVariableCandidate::letters).collect::<Vec<_>>()
     };
     // Variable 1 must be shared: somebody writes it in the end.
     let end = vec![(2, "w1", 7, 5)];
@@ -397,10 +397,10 @@ fn what_comes_too_late_is_counted() {
     let (events, tables) = trace(&steps);
     let history = History::new(events, &tables).expect("short");
     let objects = Objects::new(vec![Some(0); history.var_count()]);
-    let facts = Facts::new(&history);
+    let facts = HistoryIndex::new(&history);
     let by = |deadline| {
         let limits = Limits { deadline, ..Limits::default() };
-        find_in(&facts, Sources::All, limits, &objects)
+        find_in(&facts, BlockScope::All, limits, &objects)
     };
     let late = by(Deadline::at(Instant::now()));
     assert_eq!((late.candidates.len(), late.pairs.len()), (0, 0));
@@ -468,7 +468,7 @@ fn set_over_vector(second_value: u64) -> Candidates {
             (*known, *of) = (true, Value(value));
         }
     }
-    found(&events, &tables, Sources::All).1
+    found(&events, &tables, BlockScope::All).1
 }
 
 #[test]
@@ -477,7 +477,7 @@ fn who_checks_but_does_not_act_might() {
     let [candidate] = &found.candidates[..] else { panic!("{found:?}") };
     assert!(!candidate.is_seen);
     assert_eq!(candidate.pattern, Pattern::ReadWriteWrite);
-    assert_eq!(candidate.points, [2, 5, 5].map(|site| ProgramPoint::Site(SiteId(site))));
+    assert_eq!(candidate.points, [2, 5, 5].map(|site| CandidatePlace::Site(SiteId(site))));
     let events: Vec<u32> = candidate.goals[0].events.iter().map(|at| at.0).collect();
     assert_eq!(events, [2, 11, 6], "the second check comes before the act");
     let same = set_over_vector(0);
@@ -499,7 +499,7 @@ fn a_hot_variable_costs_what_its_places_cost() {
         events.push(Event::new(thread, Op::End { label }, SiteId(0)));
     }
     let tables = name_tables(&events);
-    let (_, found) = found(&events, &tables, Sources::All);
+    let (_, found) = found(&events, &tables, BlockScope::All);
     assert!((50..5000).contains(&found.candidates.len()), "{}", found.candidates.len());
     assert!(found.candidates.iter().all(|candidate| candidate.goals.len() <= 6));
 }

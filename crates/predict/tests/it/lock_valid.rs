@@ -1,6 +1,6 @@
 //! Lock-valid prediction against the search through all reorderings.
 
-use untorn_predict::Facts;
+use untorn_predict::HistoryIndex;
 use untorn_predict::lock_valid::{LockValid, LockValidAnswer};
 use untorn_predict::{At, Goal, History};
 use untorn_testkit::reorderings::{ReorderingOracle, ReorderingRule, check_reordering};
@@ -45,7 +45,7 @@ fn compare(events: &[Event], tally: &mut Tally, rng: &mut Rng) -> Result<(), Str
     let tables = name_tables(events);
     let initial = |var: VarId| tables.var_facts(var).initial();
     let history = History::new(events.to_vec(), &tables).map_err(|error| error.to_string())?;
-    let facts = Facts::new(&history);
+    let facts = HistoryIndex::new(&history);
     let mut engine = LockValid::new(&facts);
     let oracle = ReorderingOracle::new(events, &initial);
     for triple in goals(events, rng, 3) {

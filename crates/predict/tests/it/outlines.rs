@@ -1,10 +1,10 @@
 //! What is said of an outline is what its reordering says when it is written down.
 
 use crate::common::{STRENGTHS, goals, history};
-use untorn_predict::candidates::PairCandidate;
+use untorn_predict::candidates::TwoVariableCandidate;
 use untorn_predict::closure::{Closure, ClosureAnswer};
 use untorn_predict::lock_valid::{LockValid, LockValidAnswer};
-use untorn_predict::{At, Facts, Goal, History, Outline, Reordering};
+use untorn_predict::{At, Goal, History, HistoryIndex, Outline, Reordering};
 use untorn_testkit::{Knobs, Rng, for_random_traces, name_tables};
 use untorn_trace::reordering::{Outline as Shown, OutlineChecker, ReorderingFacts, ReorderingRule};
 use untorn_trace::{Event, EventIdx, Op, VarId};
@@ -18,7 +18,8 @@ fn agrees(history: &History, outline: &Outline) -> Result<(), String> {
         && Outline::of(history, Reordering { steps: steps.clone() }).changed(history)
             == steps[kept..];
     for event in history.all() {
-        if PairCandidate::is_pending(history, outline, event) != is_pending(history, &steps, event)
+        if TwoVariableCandidate::is_pending(history, outline, event)
+            != is_pending(history, &steps, event)
         {
             return Err(format!("pending {event:?} after {steps:?}"));
         }
@@ -26,7 +27,7 @@ fn agrees(history: &History, outline: &Outline) -> Result<(), String> {
     if same { Ok(()) } else { Err(format!("{outline:?} is not {steps:?}")) }
 }
 
-/// The definition of [`PairCandidate::is_pending`], step by step.
+/// The definition of [`TwoVariableCandidate::is_pending`], step by step.
 fn is_pending(history: &History, steps: &[At], event: At) -> bool {
     let thread = history.event(event).thread;
     let mut memory = vec![None; history.var_count()];
@@ -64,7 +65,7 @@ fn check(events: &[Event], rng: &mut Rng, shown: &mut u64) -> Result<(), String>
     let initial = |var: VarId| tables.var_facts(var).initial();
     let whole = ReorderingFacts::new(events, &initial);
     let mut checker = OutlineChecker::new(&whole);
-    let facts = Facts::new(&history);
+    let facts = HistoryIndex::new(&history);
     let mut locks = LockValid::new(&facts);
     for (strength, rule) in STRENGTHS {
         let closure = Closure::new(&history, strength);

@@ -1,14 +1,14 @@
 //! The projection of a run to what is shared: candidates, verdicts and reorderings are those of the whole run.
 
 use crate::common::{STRENGTHS, goals};
-use untorn_predict::candidates::{self, Candidates, Limits, Objects, Sources};
+use untorn_predict::candidates::{self, BlockScope, Candidates, Limits, Objects};
 use untorn_predict::closure::{Closure, ClosureAnswer};
 use untorn_predict::lock_valid::{LockValid, LockValidAnswer};
 use untorn_predict::precise::{Decision, Precise};
 use untorn_predict::projection::{Projector, Sharing, Steering};
 use untorn_predict::sat::Budget;
 use untorn_predict::simulation::{Knowledge, Simulation};
-use untorn_predict::{At, Facts, Goal, History, Lifted, Outline};
+use untorn_predict::{At, Goal, History, HistoryIndex, Lifted, Outline};
 use untorn_testkit::{Knobs, ReorderingOracle, Rng, check_reordering, for_random_traces, show};
 use untorn_testkit::{ReorderingRule, name_tables};
 use untorn_trace::{Event, EventIdx, LabelId, Op, Tables, ThreadId, Value, VarId};
@@ -191,9 +191,9 @@ struct Tally {
     more: u64,
 }
 
-fn find(facts: &Facts<'_>) -> Candidates {
+fn find(facts: &HistoryIndex<'_>) -> Candidates {
     let owners = (0..400).map(|var| Some(var % 3)).collect();
-    candidates::find_in(facts, Sources::All, Limits::default(), &Objects::new(owners))
+    candidates::find_in(facts, BlockScope::All, Limits::default(), &Objects::new(owners))
 }
 
 fn check(events: &[Event], rng: &mut Rng, tally: &mut Tally, small: bool) -> Result<(), String> {
@@ -218,7 +218,7 @@ fn compare(sides: &Sides<'_>, rng: &mut Rng, tally: &mut Tally, small: bool) -> 
     if part.whole_len() != whole.len() || Knowledge::of(part).branches != sides.knowledge.branches {
         return Err("another length, or branches".to_owned());
     }
-    let facts = [Facts::new(whole), Facts::new(part)];
+    let facts = [HistoryIndex::new(whole), HistoryIndex::new(part)];
     let found = facts.each_ref().map(find);
     let texts = [told(whole, &found[0]), told(part, &found[1])];
     if texts[0] != texts[1] {
@@ -247,7 +247,7 @@ fn compare(sides: &Sides<'_>, rng: &mut Rng, tally: &mut Tally, small: bool) -> 
 
 fn locks(
     sides: &Sides<'_>,
-    facts: &[Facts<'_>; 2],
+    facts: &[HistoryIndex<'_>; 2],
     all: &[Goal],
     tally: &mut Tally,
 ) -> Result<(), String> {
@@ -269,7 +269,7 @@ fn locks(
 
 fn simulation(
     sides: &Sides<'_>,
-    facts: &[Facts<'_>; 2],
+    facts: &[HistoryIndex<'_>; 2],
     all: &[Goal],
     tally: &mut Tally,
 ) -> Result<(), String> {

@@ -2,7 +2,7 @@
 
 use super::fixes::Fix;
 use super::headline::as_sentence;
-use super::{Plot, Span};
+use super::{Span, StoryInput};
 use crate::language::Problem;
 use crate::model::{CallMade, Composition};
 use crate::operation::Operation;
@@ -19,7 +19,7 @@ pub struct Calls<'a> {
     last: &'a CallMade,
 }
 
-pub fn find<'a>(plot: &Plot<'a>) -> Option<Calls<'a>> {
+pub fn find<'a>(plot: &StoryInput<'a>) -> Option<Calls<'a>> {
     let composition = plot.finding.evidence.as_ref()?.composition.as_ref()?;
     let [first, last] = composition.own()?;
     Some(Calls { composition, first, between: composition.between(), last })
@@ -37,7 +37,7 @@ fn name(call: &CallMade) -> &str {
 }
 
 impl Calls<'_> {
-    fn other<'p>(&self, plot: &'p Plot<'_>) -> Option<&'p str> {
+    fn other<'p>(&self, plot: &'p StoryInput<'_>) -> Option<&'p str> {
         let own = |name: &&str| *name != self.first.thread;
         plot.lanes.iter().map(|lane| lane.name.as_str()).find(own)
     }
@@ -49,7 +49,7 @@ impl Calls<'_> {
         }
     }
 
-    pub fn headline(&self, plot: &Plot<'_>) -> Vec<Span> {
+    pub fn headline(&self, plot: &StoryInput<'_>) -> Vec<Span> {
         let lane = |thread: &str| Span { text: ellipsis(thread, 40), lane: plot.lane(thread) };
         let text = |text: String| Span { text, lane: None };
         let other = self.other(plot).unwrap_or("another thread");
@@ -63,7 +63,7 @@ impl Calls<'_> {
         ]
     }
 
-    pub fn dek(&self, plot: &Plot<'_>) -> String {
+    pub fn dek(&self, plot: &StoryInput<'_>) -> String {
         let effects = plot.finding.evidence.iter().flat_map(|evidence| &evidence.effects);
         let mut text: Vec<String> = effects.take(2).map(|effect| as_sentence(effect)).collect();
         text.extend(self.composition.surprise.as_deref().map(as_sentence));
@@ -120,7 +120,7 @@ impl Calls<'_> {
         Some(format!("{who} calls {}{answer}{tail}.", name(call)))
     }
 
-    pub fn fixes(&self, plot: &Plot<'_>) -> Vec<Fix> {
+    pub fn fixes(&self, plot: &StoryInput<'_>) -> Vec<Fix> {
         let receiver = ellipsis(&self.composition.receiver, 40);
         let problem = Problem::TwoCalls { first: self.first.method(), last: self.last.method() };
         let mut fixes: Vec<Fix> = plot.finding.language().fix(&problem).into_iter().collect();

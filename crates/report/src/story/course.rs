@@ -10,7 +10,7 @@ const MAX_AROUND: usize = 16;
 
 /// The accesses that a finding shows, in trace order.
 #[derive(Debug)]
-pub struct Course<'a> {
+pub struct AccessOrder<'a> {
     accesses: Vec<&'a Operation>,
     /// Nothing is missing between the first and the last of them.
     whole: bool,
@@ -32,7 +32,7 @@ fn is_access(operation: &&Operation) -> bool {
     matches!(operation.action, Action::Read | Action::Write)
 }
 
-impl<'a> Course<'a> {
+impl<'a> AccessOrder<'a> {
     pub fn new(finding: &'a Finding) -> Self {
         let mut course = Self::unsorted(finding);
         // They are, unless somebody has written the report by hand.

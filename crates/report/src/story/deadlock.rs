@@ -3,11 +3,11 @@
 
 use super::fixes::Fix;
 use super::{
-    Lane, Link, Node, Plot, Span, Status, Story, Variable, evidence, headline, locks, method, rows,
-    split_block,
+    Lane, Link, Node, Span, Status, Story, StoryInput, Variable, evidence, headline, locks, method,
+    rows, split_block,
 };
 use crate::language::{Language, Phrase, Problem};
-use crate::model::{CheckFacts, Edge, Fault, Finding, SceneStep};
+use crate::model::{CheckSummary, Edge, Finding, FindingKind, SceneStep};
 use crate::operation::{Action, Operation};
 use crate::phrasing;
 use crate::text::ellipsis;
@@ -16,8 +16,8 @@ use untorn_trace::tables::convention;
 /// Locks of a cycle beyond so many are not named in a sentence.
 const MAX_NAMED: usize = 3;
 
-pub fn story(finding: &Finding, check: Option<&CheckFacts>) -> Story {
-    let mut plot = Plot::new(finding);
+pub fn story(finding: &Finding, check: Option<&CheckSummary>) -> Story {
+    let mut plot = StoryInput::new(finding);
     plot.variables = variables(finding);
     plot.keys = keys(finding);
     plot.pattern = String::new();
@@ -37,7 +37,7 @@ pub fn story(finding: &Finding, check: Option<&CheckFacts>) -> Story {
     let block = bare_blocks(finding).first().cloned().unwrap_or_default();
     Story {
         number: finding.number,
-        fault: Fault::Deadlock,
+        fault: FindingKind::Deadlock,
         status: Status::Confirmed,
         pattern: String::new(),
         kind: if finding.transactions.is_empty() { "No thread can continue" } else { "Deadlock" },
@@ -79,7 +79,7 @@ fn keys(finding: &Finding) -> Vec<usize> {
 }
 
 /// What to call a lock in a sentence.
-fn name(plot: &Plot<'_>, lock: &str) -> String {
+fn name(plot: &StoryInput<'_>, lock: &str) -> String {
     let known = plot.variables.iter().find(|variable| variable.full == lock);
     ellipsis(known.map_or(lock, |variable| &variable.name), 40)
 }
@@ -106,7 +106,7 @@ struct Part<'a> {
     wants: &'a Operation,
 }
 
-fn parts<'a>(plot: &Plot<'a>) -> Vec<Part<'a>> {
+fn parts<'a>(plot: &StoryInput<'a>) -> Vec<Part<'a>> {
     let (edges, operations) = (&plot.finding.edges, &plot.finding.operations);
     (0..edges.len())
         .map(|index| {
@@ -120,7 +120,7 @@ fn parts<'a>(plot: &Plot<'a>) -> Vec<Part<'a>> {
         .collect()
 }
 
-fn headline_of(plot: &Plot<'_>) -> Vec<Span> {
+fn headline_of(plot: &StoryInput<'_>) -> Vec<Span> {
     let lane =
         |index: usize| Span { text: ellipsis(&plot.lanes[index].name, 40), lane: Some(index) };
     let text = |words: &str| Span { text: words.to_owned(), lane: None };
@@ -158,7 +158,7 @@ pub fn at(operation: &Operation) -> String {
     if operation.place.is_empty() { String::new() } else { format!(" ({})", operation.place) }
 }
 
-fn dek(plot: &Plot<'_>) -> String {
+fn dek(plot: &StoryInput<'_>) -> String {
     let effects = plot.finding.evidence.iter().flat_map(|evidence| &evidence.effects);
     let mut out: Vec<String> =
         effects.take(1).map(|effect| headline::as_sentence(effect)).collect();
@@ -179,7 +179,7 @@ fn dek(plot: &Plot<'_>) -> String {
     out.join(" ")
 }
 
-fn gist(plot: &Plot<'_>) -> String {
+fn gist(plot: &StoryInput<'_>) -> String {
     let threads: Vec<&String> = plot.finding.transactions.iter().map(|own| &own.thread).collect();
     if threads.is_empty() {
         let names: Vec<&str> =
@@ -190,7 +190,7 @@ fn gist(plot: &Plot<'_>) -> String {
     format!("{}: {}", phrasing::list(&threads, MAX_NAMED), phrasing::list(&locks, MAX_NAMED))
 }
 
-fn link(plot: &Plot<'_>, edge: &Edge, rows: &[rows::Row]) -> Link {
+fn link(plot: &StoryInput<'_>, edge: &Edge, rows: &[rows::Row]) -> Link {
     let operations = &plot.finding.operations;
     let row = |index: usize| rows.iter().position(|row| row.at == Some(operations[index].at));
     let (from, to) = (&operations[edge.from], &operations[edge.to]);
@@ -204,7 +204,7 @@ fn link(plot: &Plot<'_>, edge: &Edge, rows: &[rows::Row]) -> Link {
 }
 
 /// The sentence of one step.
-pub fn sentence(plot: &Plot<'_>, operation: &Operation, is_key: bool) -> Option<String> {
+pub fn sentence(plot: &StoryInput<'_>, operation: &Operation, is_key: bool) -> Option<String> {
     let who = ellipsis(&operation.thread, 40);
     let lock = name(plot, &operation.target);
     let owner = || {
@@ -246,7 +246,7 @@ pub fn waits(step: &SceneStep, language: &dyn Language) -> String {
     format!("{who} waits {what}{holds}")
 }
 
-fn proof(plot: &Plot<'_>) -> Vec<String> {
+fn proof(plot: &StoryInput<'_>) -> Vec<String> {
     let parts = parts(plot);
     let mut out: Vec<String> = parts
         .iter()
@@ -293,7 +293,7 @@ fn place(operation: &Operation) -> &str {
     if operation.place.is_empty() { "a place that is not known" } else { &operation.place }
 }
 
-fn fixes(plot: &Plot<'_>) -> Vec<Fix> {
+fn fixes(plot: &StoryInput<'_>) -> Vec<Fix> {
     let parts = parts(plot);
     if parts.is_empty() {
         return without_cycle(plot);
@@ -316,7 +316,7 @@ fn fixes(plot: &Plot<'_>) -> Vec<Fix> {
 }
 
 /// Threads run different code: one of them has to turn its locks around.
-fn by_code(plot: &Plot<'_>, parts: &[Part<'_>]) -> Fix {
+fn by_code(plot: &StoryInput<'_>, parts: &[Part<'_>]) -> Fix {
     let sentences: Vec<String> = parts
         .iter()
         .map(|part| {
@@ -340,7 +340,7 @@ fn by_code(plot: &Plot<'_>, parts: &[Part<'_>]) -> Fix {
 }
 
 /// Threads run the same lines on different objects.
-fn by_object(plot: &Plot<'_>, parts: &[Part<'_>]) -> Fix {
+fn by_object(plot: &StoryInput<'_>, parts: &[Part<'_>]) -> Fix {
     let [first, second] = [place(parts[0].holds), place(parts[0].wants)];
     let fix = Fix::new(
         "Order the objects, not the lines",
@@ -360,7 +360,7 @@ fn by_object(plot: &Plot<'_>, parts: &[Part<'_>]) -> Fix {
     }
 }
 
-fn without_cycle(plot: &Plot<'_>) -> Vec<Fix> {
+fn without_cycle(plot: &StoryInput<'_>) -> Vec<Fix> {
     let language = plot.finding.language();
     let is_wait = |step: &&SceneStep| {
         step.operation.action == Action::Wait && !language.is_join(&step.class, &step.method)

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Card, Plot, composition};
+use super::{Card, StoryInput, composition};
 use crate::language::Phrase;
-use crate::model::{CheckFacts, Finding, Scene, SceneStep};
+use crate::model::{CheckSummary, Finding, Scene, SceneStep};
 use crate::operation::Action;
 use crate::phrasing;
 
@@ -31,7 +31,7 @@ pub fn replay(finding: &Finding) -> Card {
 }
 
 /// The proof in words: by values where there is one, else by conflicts.
-pub fn proof(plot: &Plot<'_>) -> Vec<String> {
+pub fn proof(plot: &StoryInput<'_>) -> Vec<String> {
     let values = plot.finding.evidence.iter().flat_map(|evidence| &evidence.values);
     let mut out: Vec<String> =
         composition::find(plot).map(|calls| calls.proof()).unwrap_or_default();
@@ -44,7 +44,7 @@ pub fn proof(plot: &Plot<'_>) -> Vec<String> {
 }
 
 /// How many are shown, and what the others did meanwhile.
-fn threads(plot: &Plot<'_>, scene: &Scene) -> String {
+fn threads(plot: &StoryInput<'_>, scene: &Scene) -> String {
     let shown = plot.lanes.len() as u64;
     let names: Vec<&str> = plot.variables.iter().map(|v| v.name.as_str()).collect();
     let names = phrasing::list(&names, 3);
@@ -78,7 +78,7 @@ fn call_path(scene: &Scene, node: usize, thread: &str) -> String {
     if path.len() < 2 { String::new() } else { format!("{thread}: {}", path.join(" › ")) }
 }
 
-pub fn evidence(plot: &Plot<'_>, check: Option<&CheckFacts>) -> Vec<(String, String)> {
+pub fn evidence(plot: &StoryInput<'_>, check: Option<&CheckSummary>) -> Vec<(String, String)> {
     let finding = plot.finding;
     let mut rows: Vec<(String, String)> = Vec::new();
     let mut row = |name: &str, text: String| {

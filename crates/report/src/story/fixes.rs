@@ -4,7 +4,7 @@
 use serde::Serialize;
 use untorn_trace::tables::convention::{self, simple_class};
 
-use super::{Plot, short_variable, split_block};
+use super::{StoryInput, short_variable, split_block};
 use crate::language::{Language, Phrase, Problem};
 use crate::model::SceneStep;
 use crate::operation::Action;
@@ -32,7 +32,7 @@ impl Fix {
     }
 }
 
-pub fn fixes(plot: &Plot<'_>) -> Vec<Fix> {
+pub fn fixes(plot: &StoryInput<'_>) -> Vec<Fix> {
     if let Some(calls) = super::composition::find(plot) {
         return calls.fixes(plot);
     }
@@ -49,7 +49,7 @@ pub fn fixes(plot: &Plot<'_>) -> Vec<Fix> {
 }
 
 /// A cycle that is no pattern of three accesses.
-fn of_cycle(plot: &Plot<'_>) -> Vec<Fix> {
+fn of_cycle(plot: &StoryInput<'_>) -> Vec<Fix> {
     let Some(block) = plot.finding.refuted().next() else { return Vec::new() };
     let method = split_block(&block.name).1;
     let mut targets: Vec<&str> = Vec::new();
@@ -94,7 +94,7 @@ struct Scheme<'a> {
 }
 
 impl<'a> Scheme<'a> {
-    fn new(plot: &Plot<'a>) -> Option<Self> {
+    fn new(plot: &StoryInput<'a>) -> Option<Self> {
         let three = plot.three()?;
         let [first, second, _] = three;
         let block = plot.finding.refuted().next()?;
@@ -253,7 +253,7 @@ impl Change {
 }
 
 /// Adds to a fix the declaration of the method with its lock, where the source shows it.
-pub(super) fn with_declaration(fix: Fix, plot: &Plot<'_>, method: &str) -> Fix {
+pub(super) fn with_declaration(fix: Fix, plot: &StoryInput<'_>, method: &str) -> Fix {
     match declaration(plot, method) {
         Some(change) => change.apply(fix),
         None => fix,
@@ -261,7 +261,7 @@ pub(super) fn with_declaration(fix: Fix, plot: &Plot<'_>, method: &str) -> Fix {
 }
 
 /// The declaration of the method with its lock, if exactly one line in the excerpts looks like it.
-fn declaration(plot: &Plot<'_>, method: &str) -> Option<Change> {
+fn declaration(plot: &StoryInput<'_>, method: &str) -> Option<Change> {
     if method.is_empty() {
         return None;
     }

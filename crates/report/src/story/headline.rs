@@ -1,16 +1,16 @@
 //! What went wrong, in one sentence; is it real, in another.
 
 use super::course::Update;
-use super::{Plot, Span, composition, short_value, short_variable, split_block};
+use super::{Span, StoryInput, composition, short_value, short_variable, split_block};
 use crate::claim::{self, Claim, Statement};
-use crate::model::{Finding, Why};
+use crate::model::{EdgeKind, Finding};
 use crate::operation::{Action, Operation};
 use crate::phrasing;
 use crate::replayed::Replayed;
 use crate::text::ellipsis;
 
 /// The name of this kind of violation.
-pub fn kind(plot: &Plot<'_>) -> &'static str {
+pub fn kind(plot: &StoryInput<'_>) -> &'static str {
     if composition::find(plot).is_some() {
         return composition::KIND;
     }
@@ -54,7 +54,7 @@ pub fn labels(finding: &Finding) -> Vec<String> {
 }
 
 /// Puts the names of threads into a text: `{0}` is the interrupted one.
-pub fn spans(plot: &Plot<'_>, text: &[Part<'_>]) -> Vec<Span> {
+pub fn spans(plot: &StoryInput<'_>, text: &[Part<'_>]) -> Vec<Span> {
     let span = |part: &Part<'_>| match part {
         Lane(index) => Span {
             text: ellipsis(plot.lanes.get(*index).map_or("?", |lane| &lane.name), 40),
@@ -74,7 +74,7 @@ pub enum Part<'a> {
 }
 use Part::{Lane, Own, Text};
 
-pub fn headline(plot: &Plot<'_>) -> (Vec<Span>, Vec<Claim>) {
+pub fn headline(plot: &StoryInput<'_>) -> (Vec<Span>, Vec<Claim>) {
     if let Some(calls) = composition::find(plot) {
         return (calls.headline(plot), Vec::new());
     }
@@ -94,13 +94,13 @@ pub fn headline(plot: &Plot<'_>) -> (Vec<Span>, Vec<Claim>) {
 type Heading<'a> = (Vec<Part<'a>>, Vec<Claim>);
 
 /// The lanes of the block and of the other thread, and the name of the variable.
-fn cast(plot: &Plot<'_>, second: &Operation) -> (usize, usize, String) {
+fn cast(plot: &StoryInput<'_>, second: &Operation) -> (usize, usize, String) {
     let other = plot.lane(&second.thread).unwrap_or(1);
     (0, other, ellipsis(&plot.key_variable(), 40))
 }
 
 /// A read and a write of a block, and another thread's write between them.
-fn of_update<'a>(plot: &Plot<'_>, three: [&Operation; 3]) -> Option<Heading<'a>> {
+fn of_update<'a>(plot: &StoryInput<'_>, three: [&Operation; 3]) -> Option<Heading<'a>> {
     let [first, second, third] = three;
     let (a, b, x) = cast(plot, second);
     let [had, made, got] = three.map(|op| short_value(op.value.as_deref()));
@@ -144,7 +144,7 @@ fn of_update<'a>(plot: &Plot<'_>, three: [&Operation; 3]) -> Option<Heading<'a>>
 }
 
 /// A check that was outdated when the block acted.
-fn of_check<'a>(plot: &Plot<'_>, check: [&Operation; 4]) -> Option<Heading<'a>> {
+fn of_check<'a>(plot: &StoryInput<'_>, check: [&Operation; 4]) -> Option<Heading<'a>> {
     let [saw, changed, now, _] = check;
     let (a, b, x) = cast(plot, changed);
     let [had, now] = [saw, now].map(|op| short_value(op.value.as_deref()));
@@ -163,7 +163,7 @@ pub fn stale([saw, changed, now, acted]: [&Operation; 4]) -> Claim {
 }
 
 /// The other patterns, where the values bear the story out.
-fn of_three<'a>(plot: &Plot<'_>, three: [&Operation; 3]) -> Option<Heading<'a>> {
+fn of_three<'a>(plot: &StoryInput<'_>, three: [&Operation; 3]) -> Option<Heading<'a>> {
     let [first, second, third] = three;
     let (a, b, x) = cast(plot, second);
     let [had, made, got] = three.map(|op| short_value(op.value.as_deref()));
@@ -204,7 +204,7 @@ fn of_three<'a>(plot: &Plot<'_>, three: [&Operation; 3]) -> Option<Heading<'a>> 
 }
 
 /// What is certain of every pattern.
-fn neutral<'a>(plot: &Plot<'_>, [first, second, third]: [&Operation; 3]) -> Heading<'a> {
+fn neutral<'a>(plot: &StoryInput<'_>, [first, second, third]: [&Operation; 3]) -> Heading<'a> {
     let (a, b, x) = cast(plot, second);
     let verb = second.action.past();
     let between = format!(" between a {} and a {} by ", first.action.verb(), third.action.verb());
@@ -215,7 +215,7 @@ fn neutral<'a>(plot: &Plot<'_>, [first, second, third]: [&Operation; 3]) -> Head
 
 /// The read by which the other thread found the same before it wrote.
 fn reads_alike<'a>(
-    plot: &Plot<'a>,
+    plot: &StoryInput<'a>,
     first: &Operation,
     second: &Operation,
 ) -> Option<&'a Operation> {
@@ -229,7 +229,7 @@ fn reads_alike<'a>(
     })
 }
 
-fn of_cycle<'a>(plot: &Plot<'a>) -> Vec<Part<'a>> {
+fn of_cycle<'a>(plot: &StoryInput<'a>) -> Vec<Part<'a>> {
     let finding = plot.finding;
     let (_, method) = finding.refuted().next().map_or(("", ""), |block| split_block(&block.name));
     if finding.blamed().is_none() {
@@ -259,7 +259,7 @@ fn of_cycle<'a>(plot: &Plot<'a>) -> Vec<Part<'a>> {
 }
 
 /// What was observed, against what a serial order gives.
-pub fn dek(plot: &Plot<'_>) -> String {
+pub fn dek(plot: &StoryInput<'_>) -> String {
     if let Some(calls) = composition::find(plot) {
         return calls.dek(plot);
     }
@@ -310,7 +310,7 @@ pub fn as_sentence(effect: &str) -> String {
 }
 
 /// A few words for a list.
-pub fn gist(plot: &Plot<'_>) -> String {
+pub fn gist(plot: &StoryInput<'_>) -> String {
     let effect = plot.finding.evidence.as_ref().and_then(|evidence| evidence.effects.first());
     if let Some(effect) = effect {
         let bare = effect.strip_prefix("printed ").unwrap_or(effect);
@@ -332,8 +332,8 @@ pub fn gist(plot: &Plot<'_>) -> String {
 }
 
 /// An edge with its values, where they are known: `Alice read 100 before Bob wrote 50`.
-pub fn because(from: &Operation, to: &Operation, why: Why) -> Option<Statement> {
-    if why != Why::Variable {
+pub fn because(from: &Operation, to: &Operation, why: EdgeKind) -> Option<Statement> {
+    if why != EdgeKind::Variable {
         return None;
     }
     let say = |op: &Operation| {
@@ -345,7 +345,7 @@ pub fn because(from: &Operation, to: &Operation, why: Why) -> Option<Statement> 
 }
 
 /// What the last of three accesses does or finds, in a few words for its line.
-pub fn harm(plot: &Plot<'_>) -> Option<Statement> {
+pub fn harm(plot: &StoryInput<'_>) -> Option<Statement> {
     let [first, second, third] = plot.three()?;
     let value = |op: &Operation| op.value.clone();
     match plot.pattern.as_str() {

@@ -8,10 +8,10 @@
 mod sentences;
 
 use super::fixes::{Fix, with_declaration};
-use super::{Link, Node, Plot, Row, headline, short_value, short_variable, split_block};
+use super::{Link, Node, Row, StoryInput, headline, short_value, short_variable, split_block};
 use crate::claim;
 use crate::language::{Phrase, Problem};
-use crate::model::{Edge, Finding, Why};
+use crate::model::{Edge, EdgeKind, Finding};
 use crate::operation::{Action, Operation};
 use crate::text::ellipsis;
 use untorn_trace::tables::convention::{self, simple_class};
@@ -28,14 +28,14 @@ pub struct Pair<'a> {
 /// A finding of this kind: two conflicts, one in each direction, on two variables.
 pub fn find(finding: &Finding) -> Option<Pair<'_>> {
     let conflicts: Vec<&Edge> =
-        finding.edges.iter().filter(|edge| edge.why != Why::ProgramOrder).collect();
+        finding.edges.iter().filter(|edge| edge.why != EdgeKind::ProgramOrder).collect();
     let [first, second] = conflicts.as_slice() else { return None };
     let is_blamed = finding.transactions.first().is_some_and(|own| own.blamed);
     let of = |index: usize| &finding.operations[index];
     let at = [first.from, first.to, second.from, second.to];
     let [a1, b1, b2, a2] = at.map(of);
-    let fits = first.why == Why::Variable
-        && second.why == Why::Variable
+    let fits = first.why == EdgeKind::Variable
+        && second.why == EdgeKind::Variable
         && (a1.transaction, a2.transaction) == (Some(0), Some(0))
         && b1.thread == b2.thread
         && a1.thread != b1.thread
@@ -102,7 +102,7 @@ impl Pair<'_> {
     }
 
     /// The two parties; single accesses of the other thread are one of them.
-    pub fn nodes(&self, plot: &Plot<'_>) -> Vec<Node> {
+    pub fn nodes(&self, plot: &StoryInput<'_>) -> Vec<Node> {
         let block = |operation: &Operation| {
             let own = plot.finding.transactions.get(operation.transaction?)?;
             own.blocks.first().map(|block| split_block(&block.name).1.to_owned())
@@ -136,7 +136,7 @@ impl Pair<'_> {
         vec![link(self.torn[0], self.other[0]), link(self.other[1], self.torn[1])]
     }
 
-    pub fn fixes(&self, plot: &Plot<'_>) -> Vec<Fix> {
+    pub fn fixes(&self, plot: &StoryInput<'_>) -> Vec<Fix> {
         let mut out = vec![self.lock(plot)];
         let owner = convention::owner(&self.torn[0].target).unwrap_or("");
         let language = plot.finding.language();
@@ -157,7 +157,7 @@ impl Pair<'_> {
         out
     }
 
-    fn lock(&self, plot: &Plot<'_>) -> Fix {
+    fn lock(&self, plot: &StoryInput<'_>) -> Fix {
         let ([x, y], [a, b]) = (self.names(), self.threads());
         let steps = plot.finding.scene.iter().flat_map(|scene| &scene.steps);
         let steps: Vec<_> = steps.collect();
@@ -219,7 +219,7 @@ pub fn name_of(letters: &str) -> &'static str {
 }
 
 /// The first line of a story: what a person would notice, then what a serial order gives.
-pub fn dek(plot: &Plot<'_>, pair: &Pair<'_>) -> String {
+pub fn dek(plot: &StoryInput<'_>, pair: &Pair<'_>) -> String {
     let evidence = plot.finding.evidence.as_ref();
     let effects = evidence.map_or(&[][..], |evidence| &evidence.effects);
     let mut text: Vec<String> =

@@ -6,7 +6,7 @@ use super::{
     Card, Lane, Link, Node, Notice, Span, Status, Story, Variable, headline, short_variable,
     split_block,
 };
-use crate::model::{CheckFacts, Fault, TraceReport, Unreached};
+use crate::model::{CheckSummary, FindingKind, NoFinding, TraceReport};
 use crate::phrasing;
 use crate::scene::split_place;
 use crate::text::ellipsis;
@@ -16,7 +16,7 @@ const OTHER: &str = "Another thread";
 
 /// A prediction, and what its accesses are called.
 struct Guess<'a> {
-    unreached: &'a Unreached,
+    unreached: &'a NoFinding,
     method: &'a str,
     /// Three accesses of one variable, or four of two.
     letters: Vec<char>,
@@ -26,7 +26,7 @@ struct Guess<'a> {
 }
 
 impl<'a> Guess<'a> {
-    fn new(unreached: &'a Unreached) -> Self {
+    fn new(unreached: &'a NoFinding) -> Self {
         let letters: Vec<char> = unreached.pattern.chars().collect();
         let full: Vec<&str> = match letters.len() {
             4 => unreached.variable.split(" and ").collect(),
@@ -91,7 +91,7 @@ impl<'a> Guess<'a> {
     }
 }
 
-pub fn story(unreached: &Unreached, number: u32, check: Option<&CheckFacts>) -> Story {
+pub fn story(unreached: &NoFinding, number: u32, check: Option<&CheckSummary>) -> Story {
     let guess = Guess::new(unreached);
     let (class, method) = split_block(&unreached.block);
     let verb = if guess.count() == 4 { "access" } else { guess.verb(1) };
@@ -101,7 +101,7 @@ pub fn story(unreached: &Unreached, number: u32, check: Option<&CheckFacts>) -> 
     let plain = |text: String| Span { text, lane: None };
     Story {
         number,
-        fault: Fault::Torn,
+        fault: FindingKind::Torn,
         status: Status::Predicted,
         pattern: unreached.pattern.clone(),
         kind: headline::name_of(&unreached.pattern),
@@ -233,7 +233,7 @@ pub fn undecided(trace: &TraceReport, number: u32) -> Story {
     let names: Vec<&str> = trace.checkers.iter().map(|checker| checker.name.as_str()).collect();
     Story {
         number,
-        fault: Fault::Torn,
+        fault: FindingKind::Torn,
         status: Status::Undecided,
         pattern: String::new(),
         kind: "No verdict",

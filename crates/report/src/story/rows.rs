@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::course::Course;
-use super::{Plot, Rip, sentences, short_value, short_variable};
+use super::course::AccessOrder;
+use super::{Rip, StoryInput, sentences, short_value, short_variable};
 use crate::claim::{self, Claim, Statement};
 use crate::model::{Finding, SceneStep};
 use crate::operation::{Action, Operation};
@@ -104,7 +104,7 @@ impl Row {
     }
 }
 
-pub fn rows(plot: &Plot<'_>) -> Vec<Row> {
+pub fn rows(plot: &StoryInput<'_>) -> Vec<Row> {
     let steps = steps(plot.finding);
     let mut rows: Vec<Row> = Vec::new();
     let mut running = None;
@@ -144,7 +144,7 @@ pub(super) fn number(rows: &mut [Row]) {
     }
 }
 
-pub(super) fn switch(plot: &Plot<'_>, lane: usize) -> Row {
+pub(super) fn switch(plot: &StoryInput<'_>, lane: usize) -> Row {
     let mut row = Row::new(Kind::Switch, lane);
     row.label = format!("switch to {}", middle_ellipsis(&plot.lanes[lane].name, 18));
     row
@@ -199,7 +199,7 @@ fn steps(finding: &Finding) -> Vec<SceneStep> {
     steps
 }
 
-fn row(plot: &Plot<'_>, steps: &[SceneStep], index: usize, lane: usize) -> Row {
+fn row(plot: &StoryInput<'_>, steps: &[SceneStep], index: usize, lane: usize) -> Row {
     let step = &steps[index];
     let operation = &step.operation;
     let kind = match operation.action {
@@ -243,7 +243,7 @@ fn row(plot: &Plot<'_>, steps: &[SceneStep], index: usize, lane: usize) -> Row {
 }
 
 /// A value that the next access replaces was never read.
-fn mark_lost(plot: &Plot<'_>, rows: &mut [Row]) {
+fn mark_lost(plot: &StoryInput<'_>, rows: &mut [Row]) {
     for row in rows.iter_mut().filter(|row| row.kind == Kind::Write) {
         let Some(write) = row.at.and_then(|at| plot.course.at(at)) else { continue };
         let next = plot.course.next(write);
@@ -256,7 +256,7 @@ fn mark_lost(plot: &Plot<'_>, rows: &mut [Row]) {
 }
 
 /// Keeps what is close to key accesses, and begins and ends; the rest becomes gaps.
-fn fold(plot: &Plot<'_>, rows: Vec<Row>) -> Vec<Row> {
+fn fold(plot: &StoryInput<'_>, rows: Vec<Row>) -> Vec<Row> {
     if rows.len() <= MAX_ROWS {
         return rows;
     }
@@ -313,7 +313,7 @@ pub fn drop_empty_lanes(lanes: &mut Vec<super::Lane>, rows: &mut [Row], needed: 
 }
 
 /// Where the block of the first transaction is interrupted.
-pub fn rips(plot: &Plot<'_>, rows: &[Row]) -> Vec<Rip> {
+pub fn rips(plot: &StoryInput<'_>, rows: &[Row]) -> Vec<Rip> {
     if !plot.finding.transactions.first().is_some_and(|own| own.blamed) {
         return Vec::new();
     }
@@ -322,7 +322,11 @@ pub fn rips(plot: &Plot<'_>, rows: &[Row]) -> Vec<Rip> {
 }
 
 /// Without a course nothing is said of what a thread knows.
-pub(super) fn rips_of(rows: &[Row], variables: &[String], course: Option<&Course<'_>>) -> Vec<Rip> {
+pub(super) fn rips_of(
+    rows: &[Row],
+    variables: &[String],
+    course: Option<&AccessOrder<'_>>,
+) -> Vec<Rip> {
     let own: Vec<usize> = (0..rows.len())
         .filter(|&index| rows[index].node == Some(0) && rows[index].lane == 0)
         .collect();
@@ -354,7 +358,7 @@ fn belief(
     before: &[Row],
     intruder: &Row,
     variables: &[String],
-    course: Option<&Course<'_>>,
+    course: Option<&AccessOrder<'_>>,
 ) -> Statement {
     let same = |row: &&Row| {
         row.node == Some(0) && row.variable.is_some() && row.variable == intruder.variable

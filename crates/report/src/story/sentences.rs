@@ -1,13 +1,13 @@
 //! One sentence for each step, with the names and values of that step.
 
 use super::course::Update;
-use super::{Plot, composition, headline, short_value, short_variable, split_block};
+use super::{StoryInput, composition, headline, short_value, short_variable, split_block};
 use crate::claim::{self, Claim, Statement};
 use crate::model::SceneStep;
 use crate::operation::{Action, Operation};
 use crate::text::ellipsis;
 
-pub fn sentence(plot: &Plot<'_>, steps: &[SceneStep], index: usize) -> Statement {
+pub fn sentence(plot: &StoryInput<'_>, steps: &[SceneStep], index: usize) -> Statement {
     let operation = &steps[index].operation;
     let who = ellipsis(&operation.thread, 40);
     let method = split_block(&operation.target).1;
@@ -63,17 +63,17 @@ fn boundary(operation: &Operation, enters: bool) -> Claim {
 }
 
 /// An access that one of the calls of a composition makes.
-fn of_call(plot: &Plot<'_>, operation: &Operation, key: Option<usize>) -> Option<String> {
+fn of_call(plot: &StoryInput<'_>, operation: &Operation, key: Option<usize>) -> Option<String> {
     composition::find(plot)?.sentence(operation, key?, plot.keys.len())
 }
 
-fn is_torn(plot: &Plot<'_>, operation: &Operation) -> bool {
+fn is_torn(plot: &StoryInput<'_>, operation: &Operation) -> bool {
     operation.transaction == Some(0)
         && plot.finding.transactions.first().is_some_and(|own| own.blamed)
 }
 
 fn leaves(
-    plot: &Plot<'_>,
+    plot: &StoryInput<'_>,
     steps: &[SceneStep],
     index: usize,
     who: &str,
@@ -128,7 +128,7 @@ fn value(operation: &Operation) -> Option<String> {
 }
 
 /// An access that is not part of the pattern.
-fn plain(plot: &Plot<'_>, steps: &[SceneStep], index: usize, who: &str) -> Statement {
+fn plain(plot: &StoryInput<'_>, steps: &[SceneStep], index: usize, who: &str) -> Statement {
     let operation = &steps[index].operation;
     let x = short_variable(&operation.target);
     let foreign = operation.transaction.is_none();
@@ -175,7 +175,7 @@ fn acts_late(who: &str, x: &str, saw: &Operation, now: &Operation, acted: &Opera
 
 /// What is said of three accesses that make a violation.
 struct Scene<'p, 'a> {
-    plot: &'p Plot<'a>,
+    plot: &'p StoryInput<'a>,
     three: [&'a Operation; 3],
     x: String,
     torn: String,
@@ -184,7 +184,12 @@ struct Scene<'p, 'a> {
 }
 
 /// One of the three accesses that make the violation.
-fn of_key<'a>(plot: &Plot<'a>, three: [&'a Operation; 3], place: usize, who: &str) -> Statement {
+fn of_key<'a>(
+    plot: &StoryInput<'a>,
+    three: [&'a Operation; 3],
+    place: usize,
+    who: &str,
+) -> Statement {
     let block = match plot.lanes.first().map(|lane| lane.block.as_str()) {
         None | Some("") => "the block".to_owned(),
         Some(name) => ellipsis(name, 40),

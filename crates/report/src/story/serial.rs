@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use super::{Node, Plot};
+use super::{Node, StoryInput};
 use crate::claim::Claim;
 use crate::operation::{Action, Operation};
 use crate::phrasing;
@@ -64,7 +64,7 @@ struct Play<'a> {
     reads: Vec<usize>,
 }
 
-pub fn orders(plot: &Plot<'_>) -> Option<SerialOrders> {
+pub fn orders(plot: &StoryInput<'_>) -> Option<SerialOrders> {
     let scene = plot.finding.scene.as_ref().filter(|scene| scene.whole)?;
     let count = plot.finding.transactions.len();
     if !(2..=MAX_BLOCKS).contains(&count) || !(1..=MAX_VARIABLES).contains(&plot.variables.len()) {
@@ -167,7 +167,7 @@ impl Play<'_> {
 }
 
 /// The transactions by name; single accesses of one thread are distinguished by their variable.
-fn parts(plot: &Plot<'_>, play: &Play<'_>) -> Vec<Node> {
+fn parts(plot: &StoryInput<'_>, play: &Play<'_>) -> Vec<Node> {
     let part = |(node, own): (usize, &crate::Transaction)| {
         let mut accesses = play.accesses.iter().filter(|access| access.node == node);
         let first = accesses.next().filter(|_| accesses.next().is_none());
@@ -186,7 +186,7 @@ fn parts(plot: &Plot<'_>, play: &Play<'_>) -> Vec<Node> {
     plot.finding.transactions.iter().enumerate().map(part).collect()
 }
 
-fn columns(plot: &Plot<'_>, play: &Play<'_>) -> Vec<String> {
+fn columns(plot: &StoryInput<'_>, play: &Play<'_>) -> Vec<String> {
     let several = plot.variables.len() > 1;
     let same = |a: usize, b: usize| {
         let (a, b) = (&play.accesses[a], &play.accesses[b]);
@@ -219,7 +219,7 @@ fn fitting(orders: &[Order]) -> Option<&Order> {
     orders.iter().find(|order| order.cells.iter().all(|cell| !cell.differs))
 }
 
-fn verdict(plot: &Plot<'_>, orders: &[Order]) -> String {
+fn verdict(plot: &StoryInput<'_>, orders: &[Order]) -> String {
     match fitting(orders) {
         None if orders.len() == 2 => "Neither order gives what was observed.".to_owned(),
         None => format!("None of the {} orders gives what was observed.", orders.len()),

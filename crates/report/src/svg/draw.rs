@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::layout::{
     BlockBox, Item, LEGEND_LINE, Layout, MARGIN, PILL_HEIGHT, Row, SMALL_PILL_HEIGHT, caption,
 };
-use crate::model::{Edge, Finding, Why};
+use crate::model::{Edge, EdgeKind, Finding};
 use crate::operation::{Action, Operation};
 use crate::phrasing;
 use crate::text::{ellipsis, middle_ellipsis, plain, tail_ellipsis, wrap, xml};
@@ -291,7 +291,7 @@ fn route(finding: &Finding, layout: &Layout, index: usize, edge: &Edge) -> Optio
 fn arrow(out: &mut String, finding: &Finding, layout: &Layout, index: usize, edge: &Edge) {
     let Some(Route { path, halo, .. }) = route(finding, layout, index, edge) else { return };
     let (class, head) = match edge.why {
-        Why::ProgramOrder => ("arrow-order", "head-order"),
+        EdgeKind::ProgramOrder => ("arrow-order", "head-order"),
         _ => ("arrow", "head"),
     };
     let closing = if edge.closing { " closing" } else { "" };

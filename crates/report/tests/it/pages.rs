@@ -3,7 +3,7 @@
 pub mod more;
 
 use untorn_report::model::{
-    CheckFacts, Evidence, Excerpt, Report, Scene, SceneStep, SceneVariable, Unreached,
+    CheckSummary, Evidence, Excerpt, NoFinding, Report, Scene, SceneStep, SceneVariable,
 };
 use untorn_report::{Action, Finding, Operation};
 
@@ -66,8 +66,8 @@ pub fn bank() -> Finding {
         .block("Account.withdraw", 4, Some(7))
         .op(5, Action::Read, "Account#1.balance", "100", "Account.java:5")
         .op(6, Action::Write, "Account#1.balance", "50", "Account.java:9")
-        .edge(3, 6, untorn_report::Why::Variable)
-        .edge(6, 400, untorn_report::Why::Variable)
+        .edge(3, 6, untorn_report::EdgeKind::Variable)
+        .edge(6, 400, untorn_report::EdgeKind::Variable)
         .finish();
     finding.badges = vec!["confirmed by values".into(), "visible".into(), "RWW".into()];
     finding.evidence = Some(Evidence {
@@ -108,8 +108,8 @@ pub fn bank() -> Finding {
     finding
 }
 
-fn facts() -> CheckFacts {
-    CheckFacts {
+fn facts() -> CheckSummary {
+    CheckSummary {
         command: ["java", "-cp", "classes", "Bank"].map(String::from).to_vec(),
         runs: 40,
         directed: 31,
@@ -117,7 +117,7 @@ fn facts() -> CheckFacts {
         threads: 12,
         candidates: 9,
         milliseconds: 12_400,
-        ..CheckFacts::default()
+        ..CheckSummary::default()
     }
 }
 
@@ -152,7 +152,7 @@ pub fn all_kinds() -> Report {
     ]);
     if let Some(check) = &mut report.check {
         check.unseen = vec!["not instrumented: com.acme.Huge.<clinit>: method too large".into()];
-        check.unreached = vec![Unreached {
+        check.unreached = vec![NoFinding {
             block: "OrderBook.quote".into(),
             variable: "OrderBook.best".into(),
             pattern: "WWR".into(),
@@ -164,7 +164,7 @@ pub fn all_kinds() -> Report {
             why: "its plans could not be followed: Bob never came to OrderBook.java:139".into(),
             sources: vec![],
         }];
-        check.unreached.push(Unreached {
+        check.unreached.push(NoFinding {
             block: "Ledger.total".into(),
             variable: "Ledger.savings and Ledger.current".into(),
             pattern: "RWWR".into(),

@@ -3,7 +3,7 @@
 
 use untorn_report::model::Report;
 use untorn_report::terminal::{self, Look};
-use untorn_report::{Finding, TraceFacts, TraceReport, TraceVerdict, dot, json, svg};
+use untorn_report::{Finding, TraceReport, TraceSummary, TraceVerdict, dot, json, svg};
 
 use crate::golden;
 use crate::pages;
@@ -71,7 +71,11 @@ fn json_survives_a_round_trip() {
     let report = Report::new(
         "untorn 0.0.0",
         vec![TraceReport {
-            facts: TraceFacts { file: "bank.jsonl".into(), events: 11, ..TraceFacts::default() },
+            facts: TraceSummary {
+                file: "bank.jsonl".into(),
+                events: 11,
+                ..TraceSummary::default()
+            },
             verdict: TraceVerdict::NotSerializable,
             checkers: vec![],
             findings: findings().into_iter().map(|(_, finding)| finding).collect(),

@@ -1,13 +1,13 @@
 //! Findings drawn by hand, so that the renderers are tested without a checker.
 
-use untorn_report::{Action, Block, Finding, Operation, Transaction, Why};
+use untorn_report::{Action, Block, EdgeKind, Finding, Operation, Transaction};
 
 /// Puts a finding together; positions in the trace are the names of operations.
 #[derive(Default)]
 pub struct Sketch {
     transactions: Vec<Transaction>,
     operations: Vec<Operation>,
-    edges: Vec<(u64, u64, Why)>,
+    edges: Vec<(u64, u64, EdgeKind)>,
 }
 
 impl Sketch {
@@ -60,7 +60,7 @@ impl Sketch {
         self
     }
 
-    pub fn edge(mut self, from: u64, to: u64, why: Why) -> Self {
+    pub fn edge(mut self, from: u64, to: u64, why: EdgeKind) -> Self {
         self.edges.push((from, to, why));
         self
     }
@@ -84,8 +84,8 @@ pub fn bank() -> Finding {
         .block("Account.withdraw", 4, Some(7))
         .op(5, Action::Read, "balance", "20", "Account.java:14")
         .op(6, Action::Write, "balance", "5", "Account.java:15")
-        .edge(3, 6, Why::Variable)
-        .edge(6, 9, Why::Variable)
+        .edge(3, 6, EdgeKind::Variable)
+        .edge(6, 9, EdgeKind::Variable)
         .finish()
 }
 
@@ -104,8 +104,8 @@ pub fn set_add() -> Finding {
         .block("Vector.contains", 8, Some(10))
         .op(9, Action::Acquire, "Vector#2", "", "Vector.java:40")
         .op(12, Action::Release, "Vector#2", "", "Vector.java:42")
-        .edge(5, 9, Why::Lock)
-        .edge(12, 15, Why::Lock)
+        .edge(5, 9, EdgeKind::Lock)
+        .edge(12, 15, EdgeKind::Lock)
         .finish()
 }
 
@@ -125,9 +125,9 @@ pub fn three_threads() -> Finding {
         .block("C'", 20, Some(24))
         .op(21, Action::Read, "y", "1", "C.java:7")
         .op(22, Action::Write, "x", "1", "C.java:8")
-        .edge(10, 12, Why::Lock)
-        .edge(13, 21, Why::Variable)
-        .edge(22, 29, Why::Variable)
+        .edge(10, 12, EdgeKind::Lock)
+        .edge(13, 21, EdgeKind::Variable)
+        .edge(22, 29, EdgeKind::Variable)
         .finish()
 }
 
@@ -140,7 +140,7 @@ pub fn ring(count: u64, threads: u64) -> Finding {
         .refuted()
         .op(2, Action::Write, "slot[0]", "1", "Ring.java:12")
         .op(last, Action::Read, &format!("slot[{}]", count - 1), "7", "Ring.java:13")
-        .edge(2, 11, Why::Variable);
+        .edge(2, 11, EdgeKind::Variable);
     for i in 1..count {
         // Steps of three visit the lanes in a scattered order.
         let thread = 1 + (i * 3) % (threads - 1);
@@ -151,7 +151,7 @@ pub fn ring(count: u64, threads: u64) -> Finding {
             .op(at + 1, Action::Read, &format!("slot[{}]", i - 1), "1", "Ring.java:12")
             .op(at + 2, Action::Write, &format!("slot[{i}]"), "2", "Ring.java:13");
         let next = if i + 1 == count { last } else { at + 11 };
-        sketch = sketch.edge(at + 2, next, Why::Variable);
+        sketch = sketch.edge(at + 2, next, EdgeKind::Variable);
     }
     sketch.finish()
 }
@@ -168,8 +168,8 @@ pub fn nested() -> Finding {
         .op(6, Action::Write, "x", "1", "")
         .transaction("Thread 2")
         .op(5, Action::Write, "x", "5", "")
-        .edge(2, 5, Why::Variable)
-        .edge(5, 6, Why::Variable)
+        .edge(2, 5, EdgeKind::Variable)
+        .edge(5, 6, EdgeKind::Variable)
         .finish()
 }
 
@@ -206,8 +206,8 @@ pub fn long_names() -> Finding {
             None,
         )
         .op(1_000_200, Action::Write, field, "0", "")
-        .edge(1_000_003, 1_000_200, Why::Variable)
-        .edge(1_000_200, 1_000_880, Why::Variable)
+        .edge(1_000_003, 1_000_200, EdgeKind::Variable)
+        .edge(1_000_200, 1_000_880, EdgeKind::Variable)
         .finish()
 }
 
@@ -221,8 +221,8 @@ pub fn no_blame() -> Finding {
         .block("E", 1, Some(8))
         .op(2, Action::Write, "y", "1", "")
         .op(5, Action::Read, "x", "1", "")
-        .edge(3, 5, Why::Variable)
-        .edge(2, 6, Why::Variable)
+        .edge(3, 5, EdgeKind::Variable)
+        .edge(2, 6, EdgeKind::Variable)
         .finish()
 }
 
@@ -242,9 +242,9 @@ pub fn program_order() -> Finding {
         .block("put", 5, Some(7))
         .op(5, Action::Begin, "put", "", "")
         .op(6, Action::Write, "y", "", "")
-        .edge(1, 3, Why::Variable)
-        .edge(4, 5, Why::ProgramOrder)
-        .edge(6, 8, Why::Variable)
+        .edge(1, 3, EdgeKind::Variable)
+        .edge(4, 5, EdgeKind::ProgramOrder)
+        .edge(6, 8, EdgeKind::Variable)
         .finish()
 }
 
@@ -276,11 +276,11 @@ pub fn tangle() -> Finding {
         .block("Stats.sum", 5, Some(49))
         .op(38, Action::Read, "e", "", "Stats.java:2")
         .op(40, Action::Write, "f", "", "Stats.java:3")
-        .edge(1, 10, Why::Variable)
-        .edge(12, 14, Why::Variable)
-        .edge(20, 22, Why::Variable)
-        .edge(24, 34, Why::Variable)
-        .edge(36, 38, Why::Variable)
-        .edge(40, 50, Why::Variable)
+        .edge(1, 10, EdgeKind::Variable)
+        .edge(12, 14, EdgeKind::Variable)
+        .edge(20, 22, EdgeKind::Variable)
+        .edge(24, 34, EdgeKind::Variable)
+        .edge(36, 38, EdgeKind::Variable)
+        .edge(40, 50, EdgeKind::Variable)
         .finish()
 }

@@ -1,6 +1,6 @@
 //! Everything that blocks a controlled thread, or unblocks others: locks, waits, permits, time.
 
-use untorn_schedule::{Arrival, AtSite, Blocker, LockKey, Nanos, Reason, ThreadId, Wake};
+use untorn_schedule::{Arrival, Blocker, GoOrHold, LockKey, Nanos, Reason, ThreadId, Wake};
 
 use super::{Control, Core, Resumption};
 use crate::buffers::Record;
@@ -156,7 +156,7 @@ impl<H: Host> Control<H> {
             let mut core = self.core();
             self.account(env, &mut core, me);
             match core.scheduler.arrives(me, arrival) {
-                AtSite::Go { stop_after } => {
+                GoOrHold::Go { stop_after } => {
                     if stop_after {
                         core.left = 1;
                         core.stop_after = true;
@@ -164,7 +164,7 @@ impl<H: Host> Control<H> {
                     }
                     return;
                 }
-                AtSite::Hold => {
+                GoOrHold::Hold => {
                     if self.pass(env, core, me, Reason::Held) == Resumption::Free {
                         return;
                     }

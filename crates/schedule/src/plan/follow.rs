@@ -31,8 +31,8 @@ use crate::policy::next_in_round;
 use crate::replay::{Instruction, Patience};
 use crate::threads::{State, Threads};
 use crate::{
-    AtSite, Blocker, Locks, Options, Plan, PlanFailure, PlanRelease, PlanSite, PlanStep,
-    PlanThread, Reason, Step,
+    AbandonedPlan, Blocker, GoOrHold, Locks, Options, Plan, PlanFailure, PlanStep, PlanThread,
+    PointIndex, Reason, Step,
 };
 
 /// Events for a thread that runs to unblock the thread of the step. They are few, because it may do so early.
@@ -46,7 +46,7 @@ struct Planned {
     thread: PlanThread,
     /// The thread, once it was started.
     id: Option<ThreadId>,
-    site: PlanSite,
+    site: PointIndex,
     occurrence: u32,
     /// The event was executed too early.
     passed: bool,
@@ -58,7 +58,7 @@ struct RemainingSteps {
     /// Ascending.
     steps: VecDeque<usize>,
     /// The same by the event that the thread reaches. Two steps may name the same event.
-    by_event: BTreeMap<(PlanSite, u32), Vec<usize>>,
+    by_event: BTreeMap<(PointIndex, u32), Vec<usize>>,
 }
 
 /// A thread that was allowed to execute its planned event.
@@ -70,18 +70,18 @@ struct Executing {
 }
 
 #[derive(Debug)]
-pub(crate) struct Follow {
+pub(crate) struct PlanFollower {
     steps: Vec<Planned>,
     /// The current step.
     at: usize,
     /// The threads of the plan that were started.
     own: BTreeMap<ThreadId, RemainingSteps>,
     /// How often a thread reached a point.
-    arrivals: BTreeMap<(ThreadId, PlanSite), u32>,
+    arrivals: BTreeMap<(ThreadId, PointIndex), u32>,
     /// Threads that are before a planned event, and its step.
     held: BTreeMap<ThreadId, usize>,
     /// Where threads without further steps are held.
-    holds: BTreeSet<PlanSite>,
+    holds: BTreeSet<PointIndex>,
     /// Those that are held there.
     bystanders: BTreeSet<ThreadId>,
     /// Those that were let go because they are needed.
@@ -103,12 +103,12 @@ pub(crate) struct Follow {
     polling: u64,
     options: Options,
     keeps_time: bool,
-    release: Option<PlanRelease>,
+    release: Option<AbandonedPlan>,
 }
 
-impl Follow {
+impl PlanFollower {
     pub(crate) fn new(plan: &Plan, options: Options) -> Self {
-        let planned = |(step, site): (&PlanStep, PlanSite)| Planned {
+        let planned = |(step, site): (&PlanStep, PointIndex)| Planned {
             thread: step.thread.clone(),
             id: None,
             site,
@@ -142,7 +142,7 @@ impl Follow {
         (self.at, self.steps.len())
     }
 
-    pub(crate) fn release(&self) -> Option<&PlanRelease> {
+    pub(crate) fn release(&self) -> Option<&AbandonedPlan> {
         self.release.as_ref()
     }
 
@@ -154,7 +154,7 @@ impl Follow {
     pub(crate) fn give_up(&mut self, why: PlanFailure) {
         let held = self.held.iter().filter(|&(_, &step)| step != self.at);
         let held = held.map(|(&thread, &step)| (thread, step)).collect();
-        self.release = Some(PlanRelease { step: self.at, why, held });
+        self.release = Some(AbandonedPlan { step: self.at, why, held });
     }
 
     fn is_over(&self) -> bool {
@@ -172,7 +172,7 @@ impl Follow {
     }
 
     /// Whether a thread that comes to these places is held because it has nothing to do with the plan.
-    fn is_bystander(&self, thread: ThreadId, sites: &[PlanSite]) -> bool {
+    fn is_bystander(&self, thread: ThreadId, sites: &[PointIndex]) -> bool {
         self.own.get(&thread).is_none_or(|own| own.steps.is_empty())
             && !self.needed.contains(&thread)
             && sites.iter().any(|site| self.holds.contains(site))
@@ -207,38 +207,38 @@ impl Follow {
         }
     }
 
-    pub(crate) fn at_sites(&mut self, thread: ThreadId, sites: &[PlanSite]) -> AtSite {
+    pub(crate) fn at_sites(&mut self, thread: ThreadId, sites: &[PointIndex]) -> GoOrHold {
         if self.is_over() {
-            return AtSite::Go { stop_after: false };
+            return GoOrHold::Go { stop_after: false };
         }
         if self.executing.is_some_and(|executing| executing.thread == thread) {
             if sites.contains(&self.steps[self.at].site) {
-                return AtSite::Go { stop_after: true };
+                return GoOrHold::Go { stop_after: true };
             }
             // It continued: at some points, such as in a class initialiser, a thread cannot be stopped.
             self.step_is_done(thread);
             if self.is_over() {
-                return AtSite::Go { stop_after: false };
+                return GoOrHold::Go { stop_after: false };
             }
         }
         if self.is_bystander(thread, sites) {
             self.bystanders.insert(thread);
-            return AtSite::Hold;
+            return GoOrHold::Hold;
         }
-        let Some(own) = self.own.get(&thread) else { return AtSite::Go { stop_after: false } };
+        let Some(own) = self.own.get(&thread) else { return GoOrHold::Go { stop_after: false } };
         if !self.held.contains_key(&thread) {
             for &site in sites {
                 *self.arrivals.entry((thread, site)).or_default() += 1;
             }
         }
-        let event = |&site: &PlanSite| (site, self.arrivals.get(&(thread, site)).copied());
+        let event = |&site: &PointIndex| (site, self.arrivals.get(&(thread, site)).copied());
         let events = sites.iter().map(event).filter_map(|(site, n)| Some((site, n?)));
         let here = events.filter_map(|event| own.by_event.get(&event)).flatten().copied();
         let here: Vec<usize> = here.filter(|&step| step >= self.at).collect();
         let due = own.steps.front().copied().filter(|step| here.contains(step));
         if let Some(step) = due.filter(|&step| step != self.at) {
             self.held.insert(thread, step);
-            return AtSite::Hold;
+            return GoOrHold::Hold;
         }
         self.held.remove(&thread);
         for step in here.into_iter().filter(|&step| due != Some(step)) {
@@ -247,7 +247,7 @@ impl Follow {
         if due.is_some() {
             self.executing = Some(Executing { thread, this_turn: true });
         }
-        AtSite::Go { stop_after: due.is_some() }
+        GoOrHold::Go { stop_after: due.is_some() }
     }
 
     /// `why` is the reason that the front end passed: a wait is a planned event that blocks its thread.

@@ -1,8 +1,8 @@
 //! The protocol between front end and scheduler, case by case.
 
 use untorn_schedule::{
-    AtSite, Blocker, Decision, LockKey, Mode, Nanos, Options, Plan, PlanSite, Policy, PolicyKind,
-    Reason, Rng, Schedule, Scheduler, Step, ThreadId, Turn, Wake,
+    Blocker, Decision, GoOrHold, LockKey, Mode, Nanos, Options, Plan, PointIndex, Policy,
+    PolicyKind, Reason, Rng, Schedule, Scheduler, Step, ThreadId, Turn, Wake,
 };
 use untorn_testkit::Rng as TestRng;
 
@@ -318,9 +318,9 @@ fn held_at(scheduler: &mut Scheduler, turns: usize) -> u32 {
     assert_eq!(turn(scheduler, Reason::Budget).thread, thread(0));
     scheduler.ran(thread(0), 2);
     loop {
-        match scheduler.at_site(thread(0), PlanSite(place)) {
-            AtSite::Go { .. } => place += 1,
-            AtSite::Hold => {
+        match scheduler.at_site(thread(0), PointIndex(place)) {
+            GoOrHold::Go { .. } => place += 1,
+            GoOrHold::Hold => {
                 held += 1;
                 if held == turns {
                     scheduler.cut();
@@ -338,8 +338,9 @@ fn a_thread_is_held_again_at_the_place_where_it_was() {
     scheduler.spawn("t0");
     turn(&mut scheduler, Reason::Budget);
     scheduler.ran(thread(0), 2);
-    let asked: Vec<_> = (0..3).map(|place| scheduler.at_site(thread(0), PlanSite(place))).collect();
-    assert_eq!(asked.iter().position(|&answer| answer == AtSite::Hold), Some(2));
+    let asked: Vec<_> =
+        (0..3).map(|place| scheduler.at_site(thread(0), PointIndex(place))).collect();
+    assert_eq!(asked.iter().position(|&answer| answer == GoOrHold::Hold), Some(2));
     turn(&mut scheduler, Reason::Held);
     let steps = scheduler.drain_turns();
     assert_eq!(
@@ -403,7 +404,7 @@ fn events_of_a_loop_in_vain(each: u64, helper_works: bool) -> Option<u64> {
             return Some(events);
         }
         if running == thread(2) {
-            assert_eq!(scheduler.at_site(thread(2), PlanSite(1)), AtSite::Hold);
+            assert_eq!(scheduler.at_site(thread(2), PointIndex(1)), GoOrHold::Hold);
             why = Reason::Held;
             continue;
         }
@@ -509,8 +510,8 @@ fn call(scheduler: &mut Scheduler, rng: &mut TestRng) {
         8 => scheduler.stop_waiting(),
         9 => scheduler.conflicted(any),
         10 => {
-            let at = scheduler.at_site(any, PlanSite(rng.below(4)));
-            assert!(matches!(at, AtSite::Hold | AtSite::Go { .. }));
+            let at = scheduler.at_site(any, PointIndex(rng.below(4)));
+            assert!(matches!(at, GoOrHold::Hold | GoOrHold::Go { .. }));
         }
         11 => scheduler.block(any, rng.pick(&blockers)),
         12 if rng.chance(40) => scheduler.cut(),

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use untorn_frontend::{ExitKind, UncaughtException};
 use untorn_schedule::{
-    Access as SeenAccess, AccessKind, AnnouncedEvents, Arrival, AtSite, Blocker, CodePoint,
-    Decision, LockKey, Nanos, PlanPoint, PlanSite, PolicyKind, Reason, Scheduler, Steering, Step,
+    Access as SeenAccess, AccessKind, AnnouncedEvents, Arrival, Blocker, CodePoint, Decision,
+    GoOrHold, LockKey, Nanos, PlanPoint, PointIndex, PolicyKind, Reason, Scheduler, Steering, Step,
     ThreadId,
 };
 use untorn_trace::{Access, CallOutcome, Event, LabelId, LockId, Op, Tables, Value, VarId};
@@ -156,8 +156,8 @@ impl<'p> Machine<'p> {
         let mut left = budget;
         while left > 0 {
             let stop_after = match self.ask(thread) {
-                AtSite::Hold => return Reason::Held,
-                AtSite::Go { stop_after } => stop_after,
+                GoOrHold::Hold => return Reason::Held,
+                GoOrHold::Go { stop_after } => stop_after,
             };
             let effect = self.step(thread);
             let reason = match effect {
@@ -186,8 +186,8 @@ impl<'p> Machine<'p> {
     }
 
     /// Before an event that a plan names or that the policy announced to hear of.
-    fn ask(&mut self, thread: ThreadId) -> AtSite {
-        let go = AtSite::Go { stop_after: false };
+    fn ask(&mut self, thread: ThreadId) -> GoOrHold {
+        let go = GoOrHold::Go { stop_after: false };
         let own = &self.threads[thread.index()];
         let Some((line, instr)) = self.program.scripts[own.script].instrs.get(own.at) else {
             return go;
@@ -202,13 +202,13 @@ impl<'p> Machine<'p> {
             point.code_point == code_point && point.kind.is_none_or(|wanted| wanted == kind)
         };
         let sites = self.points.iter().enumerate().filter(|(_, point)| is_here(point));
-        let marks: Vec<PlanSite> = sites.map(|(index, _)| PlanSite(index as u32)).collect();
+        let marks: Vec<PointIndex> = sites.map(|(index, _)| PointIndex(index as u32)).collect();
         if marks.is_empty() && self.announced != AnnouncedEvents::Everything {
             return go;
         }
         let access = (self.announced == AnnouncedEvents::Everything).then_some(access);
         let answer = self.scheduler.arrives(thread, &Arrival { marks: &marks, access });
-        self.threads[thread.index()].asked = answer != AtSite::Hold;
+        self.threads[thread.index()].asked = answer != GoOrHold::Hold;
         answer
     }
 

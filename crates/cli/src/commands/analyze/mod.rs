@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use untorn_report::model::Report;
 use untorn_report::text::plain;
 use untorn_report::{
-    CheckerVerdict, Note, NoteKind, TraceFacts, TraceReport, TraceVerdict, phrasing,
+    CheckerVerdict, Note, NoteKind, TraceReport, TraceSummary, TraceVerdict, phrasing,
 };
 use untorn_report::{dot, json, svg};
 use untorn_serializability::{Outcome, Violation};
 use untorn_trace::{Event, EventIdx};
 
 use crate::console::{Console, Volume, complain};
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{CliError, Exit, Result};
 use crate::files::{Input, write_text};
 use crate::reading::{ReadOptions, Reading, read};
 use args::CheckerName;
@@ -155,7 +155,7 @@ impl<'a> Session<'a> {
         let (name, file) = (checkers::word(*name), self.input.name());
         let what =
             "more blocks are open at once, or there are more threads, than it can tell apart";
-        Err(Failure::run(format!("{name} has no verdict: {what}, {file}"))
+        Err(CliError::run(format!("{name} has no verdict: {what}, {file}"))
             .way_out("leave out --with, or choose velodrome, which has no such limit"))
     }
 
@@ -165,7 +165,7 @@ impl<'a> Session<'a> {
         if running.iter().any(Running::reads_twice) {
             if !self.input.can_be_read_again() {
                 let what = format!("two-pass must read the trace twice, {}", self.input.name());
-                return Err(Failure::input(what)
+                return Err(CliError::input(what)
                     .way_out("store the trace in a file first, or choose another checker"));
             }
             self.read("first reading", &mut |at, batch| {
@@ -226,7 +226,7 @@ impl<'a> Session<'a> {
             .iter()
             .map(|(name, outcome)| cycle::checker_verdict(checkers::word(*name), outcome))
             .collect();
-        let facts = TraceFacts {
+        let facts = TraceSummary {
             file: self.input.path.display().to_string(),
             events: reading.tally.events,
             threads: tables.threads.len() as u64,
@@ -273,7 +273,7 @@ fn agree(outcomes: &[(CheckerName, Outcome)]) -> Result<()> {
         let verdict = cycle::checker_verdict(checkers::word(*name), outcome);
         format!("{}: {}", verdict.name, verdict.verdict.words())
     });
-    Err(Failure::run("the checkers contradict each other, so at least one of them is wrong")
+    Err(CliError::run("the checkers contradict each other, so at least one of them is wrong")
         .details(lines)
         .way_out("this is a bug in Untorn: please report it together with the trace"))
 }

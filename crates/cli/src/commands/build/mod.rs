@@ -4,7 +4,7 @@ pub mod args;
 
 use untorn_native::compile::{self, Language};
 
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 use args::BuildArgs;
 
 /// The exit code is that of the compiler.
@@ -20,6 +20,6 @@ pub fn cargo(build: &BuildArgs) -> Result<u8> {
 }
 
 /// If it starts, it does not come back: the tool takes our place.
-pub fn make(build: &BuildArgs) -> Failure {
+pub fn make(build: &BuildArgs) -> CliError {
     compile::build("make", &build.arguments).into()
 }

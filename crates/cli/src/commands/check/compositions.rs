@@ -12,7 +12,7 @@ use untorn_report::phrasing::{count, number};
 use super::config::Check;
 use crate::commands::compose::{fault, why};
 use crate::console::Console;
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 
 /// Below this score, what was found speaks against the composition: a lock is held, or the second call checks again.
 const LEAST_SCORE: i32 = 0;
@@ -21,7 +21,7 @@ const LEAST_SCORE: i32 = 0;
 pub fn look_for(check: &mut Check, console: &mut Console) -> Result<()> {
     let program = &check.program;
     if !jdk::is_direct(&program.command) {
-        return Err(Failure::input(
+        return Err(CliError::input(
             "where a script or a build tool takes its classes from is not known",
         )
         .way_out("start the program with java itself, or leave --compositions out"));
@@ -29,7 +29,7 @@ pub fn look_for(check: &mut Check, console: &mut Console) -> Result<()> {
     let path = class_path(&program.command, program.directory.as_deref());
     let archives = read(&path)?;
     let home = jdk::home(&program.command).or_else(Jdk::home).ok_or_else(|| {
-        Failure::input("no JDK was found, and without its classes little can be told")
+        CliError::input("no JDK was found, and without its classes little can be told")
             .way_out("set JAVA_HOME")
     })?;
     let jdk = Jdk::open(&home).map_err(|error| fault(&error))?;
@@ -70,8 +70,10 @@ fn read(path: &[PathBuf]) -> Result<Archives> {
         }
     }
     if archives.classes.is_empty() {
-        return Err(Failure::input("the command names no class files to look for compositions in")
-            .way_out("give the class path with -cp, or leave --compositions out"));
+        return Err(CliError::input(
+            "the command names no class files to look for compositions in",
+        )
+        .way_out("give the class path with -cp, or leave --compositions out"));
     }
     Ok(archives)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use untorn_findings::coverage::Demand;
 use untorn_frontend::{FrontEnd, Output, RunOptions};
-use untorn_jvm::JvmProgram;
+use untorn_jvm::ProgramArguments;
 use untorn_jvm::config::ScopeConfig;
 use untorn_schedule::{InputPlace, Inputs};
 
@@ -15,7 +15,7 @@ use crate::args::LabelArgs;
 use crate::commands::compare::methods;
 use crate::config::{Blocks, duration, initial_seed, scope, source_roots, sources_of};
 use crate::console::{Color, Volume};
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 use crate::front_ends;
 use crate::program::program;
 
@@ -42,7 +42,7 @@ pub struct Check {
     pub fresh: bool,
     pub color: Color,
     pub volume: Volume,
-    pub program: JvmProgram,
+    pub program: ProgramArguments,
     /// Results of calls of an object are checked, and nothing else.
     pub linearizable: Option<ClassSelection>,
 }
@@ -50,7 +50,7 @@ pub struct Check {
 impl Check {
     pub fn new(args: CheckArgs) -> Result<Self> {
         if args.linearizable.is_none() && !args.with_ops.is_empty() {
-            return Err(Failure::input("--with-ops names methods, but of which class?")
+            return Err(CliError::input("--with-ops names methods, but of which class?")
                 .way_out("--linearizable com.acme.Stack --with-ops push,pop"));
         }
         let linearizable =
@@ -126,7 +126,7 @@ const MAX_INPUT: u64 = 1 << 20;
 /// A file that every run reads as its standard input.
 fn standard_input(path: &Path) -> Result<Inputs> {
     let cannot = |why: String| {
-        Failure::input(format!("cannot take {} as standard input: {why}", path.display()))
+        CliError::input(format!("cannot take {} as standard input: {why}", path.display()))
             .way_out("--stdin takes a file with text, of a million bytes at most")
     };
     let length = std::fs::metadata(path).map_err(|error| cannot(error.to_string()))?.len();
@@ -142,7 +142,7 @@ fn request(class: String, operations: Vec<String>) -> Result<ClassSelection> {
     let is_name =
         !class.is_empty() && !class.contains(['/', ' ', '|', '*']) && !class.ends_with(".java");
     if !is_name {
-        return Err(Failure::input(format!("'{class}' is not the name of a class"))
+        return Err(CliError::input(format!("'{class}' is not the name of a class"))
             .way_out("write it with its package: --linearizable com.acme.Stack"));
     }
     let operations = operations.into_iter().map(|name| name.trim().to_owned());
@@ -156,7 +156,7 @@ fn shard(text: &str) -> Result<untorn_explore::Shard> {
         Some((index, count)) if (1..=count).contains(&index) => {
             Ok(untorn_explore::Shard { index: index - 1, count })
         }
-        _ => Err(Failure::input(format!("'{text}' is not a part of the work"))
+        _ => Err(CliError::input(format!("'{text}' is not a part of the work"))
             .way_out("write 1/8, 2/8 and so on up to 8/8")),
     }
 }

@@ -1,6 +1,6 @@
 //! What a person reads of the search for other inputs.
 
-use untorn_explore::{InputSearch, Outcome};
+use untorn_explore::{InputSearchSummary, Outcome};
 use untorn_report::phrasing::{count, number};
 use untorn_report::text::plain;
 
@@ -41,7 +41,7 @@ fn branches(many: u64) -> String {
     if many == 1 { "1 branch".to_owned() } else { format!("{} branches", number(many)) }
 }
 
-fn effort(search: &InputSearch) -> String {
+fn effort(search: &InputSearchSummary) -> String {
     let mut words = vec![
         format!("{} re-executed", count(search.runs.into(), "run")),
         format!("{} that depend on inputs", branches(search.branches)),

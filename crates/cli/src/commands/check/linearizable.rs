@@ -15,7 +15,7 @@ use std::time::Duration;
 use untorn_findings::check::FindingBuilder;
 use untorn_findings::sources::Library;
 use untorn_frontend::{Output, RunOptions, termination};
-use untorn_jvm::{JvmProgram, SequentialJvm, scenario_command};
+use untorn_jvm::{ProgramArguments, SequentialJvm, scenario_command};
 use untorn_linearizability::{Generator, Scenario};
 use untorn_report::model::Report;
 use untorn_report::phrasing::{count, number};
@@ -27,10 +27,10 @@ pub use class_under_test::ClassSelection;
 use super::config::Check;
 use super::{could_not_run, exit, forget, request, story, write_report};
 use crate::console::{Console, StatusLine, Volume};
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{CliError, Exit, Result};
 use crate::front_ends;
 use class_under_test::ClassUnderTest;
-use hunt::{Found, Hunt, Hunted, scratch};
+use hunt::{Found, Hunted, ScenarioSearch, scratch};
 use judge::Oracles;
 
 /// Packages whose classes are recorded only if somebody asks for them.
@@ -52,12 +52,12 @@ pub fn run(mut check: Check, wanted: &ClassSelection) -> Result<Exit> {
     let oracles = Oracles { quick, careful };
     let hunted = explore(&check, &class, command, oracles, &mut console)?;
     if hunted.unknown >= hunted.scenarios.max(1) && hunted.total.failures.is_empty() {
-        return Err(Failure::run(format!("no scenario of {} could be judged", class.name))
+        return Err(CliError::run(format!("no scenario of {} could be judged", class.name))
             .details(hunted.reasons.iter().take(MAX_NAMED).map(|why| plain(why)))
             .way_out("choose operations whose results depend on nothing but the calls: --with-ops push,pop"));
     }
     if hunted.total.events == 0 {
-        return Err(Failure::run(format!(
+        return Err(CliError::run(format!(
             "no call of {} left an event, so nothing was checked",
             class.name
         ))
@@ -104,12 +104,12 @@ fn explore(
     let folder = &check.out;
     let scratch = scratch(folder);
     let cannot = |error: std::io::Error| {
-        Failure::run(format!("cannot write {}: {error}", folder.display()))
+        CliError::run(format!("cannot write {}: {error}", folder.display()))
             .way_out("choose another folder with --out")
     };
     std::fs::create_dir_all(&scratch).map_err(cannot)?;
     forget(folder);
-    let program = JvmProgram { command, ..check.program.clone() };
+    let program = ProgramArguments { command, ..check.program.clone() };
     let options = RunOptions {
         warm: !check.fresh,
         jobs: check.options.jobs,
@@ -136,7 +136,7 @@ fn explore(
     };
     let front_end_options =
         |scenario: &Scenario| program.with_scenario(&check.scope, &scenario.to_text()).options;
-    let mut hunt = Hunt {
+    let mut hunt = ScenarioSearch {
         runner: runner.as_mut(),
         oracles,
         options: check.options.clone(),

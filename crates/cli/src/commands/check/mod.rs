@@ -15,16 +15,16 @@ use untorn_findings::check::{CheckOptions, FindingBuilder};
 use untorn_findings::sources::Library;
 use untorn_frontend::termination;
 use untorn_jvm::config::ScopeConfig;
-use untorn_predict::candidates::Sources;
+use untorn_predict::candidates::BlockScope;
 use untorn_report::model::{Report, Setting};
 use untorn_report::{html, json};
 
 use crate::console::{Console, StatusLine, Volume};
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{CliError, Exit, Result};
 use crate::front_ends;
 use args::FailOn;
 use config::Check;
-use story::Storyteller;
+use story::ProgressPrinter;
 
 pub fn run(mut check: Check) -> Result<Exit> {
     if let Some(wanted) = check.linearizable.clone() {
@@ -44,7 +44,7 @@ pub fn explore(check: &mut Check, console: &mut Console) -> Result<(Outcome, Rep
     let check = &*check;
     let folder = &check.out;
     let cannot = |error: std::io::Error| {
-        Failure::run(format!("cannot write {}: {error}", folder.display()))
+        CliError::run(format!("cannot write {}: {error}", folder.display()))
             .way_out("choose another folder with --out")
     };
     std::fs::create_dir_all(folder).map_err(cannot)?;
@@ -53,7 +53,7 @@ pub fn explore(check: &mut Check, console: &mut Console) -> Result<(Outcome, Rep
     // Without it Ctrl-C ends everything at once, and what was found so far is on the screen only.
     termination::note_signals();
     let stop = termination::stop_flag();
-    let mut story = Storyteller {
+    let mut story = ProgressPrinter {
         check,
         builder: FindingBuilder::new(folder, Arc::clone(&check.options.compositions)),
         library: Library::new(&check.sources, front_ends::library_sources(&check.program.command)),
@@ -76,14 +76,14 @@ pub fn explore(check: &mut Check, console: &mut Console) -> Result<(Outcome, Rep
         console.say(&format!("  NOTE: {note}\n"))?;
     }
     if outcome.events == 0 {
-        return Err(Failure::run("no run has any event, so nothing was checked")
+        return Err(CliError::run("no run has any event, so nothing was checked")
             .details([format!(
                 "{} of {} runs did not end in time",
                 outcome.timed_out, outcome.runs
             )])
             .way_out("give a run more time with --run-time, or check the command"));
     }
-    let Storyteller { builder, mut library, .. } = story;
+    let ProgressPrinter { builder, mut library, .. } = story;
     let mut report = builder.report(&outcome, request(check));
     library.fill(&mut report);
     write_report(&folder.join("report.json"), &report)?;
@@ -103,10 +103,10 @@ pub fn forget(folder: &Path) {
 }
 
 /// What the front end says has its own exit code and way out.
-pub fn could_not_run(error: ExploreError) -> Failure {
+pub fn could_not_run(error: ExploreError) -> CliError {
     match error {
         ExploreError::FrontEnd(error) => error.into(),
-        ExploreError::Evidence(error) => Failure::run(error.to_string()),
+        ExploreError::Evidence(error) => CliError::run(error.to_string()),
     }
 }
 
@@ -115,7 +115,7 @@ pub fn could_not_run(error: ExploreError) -> Failure {
 fn exit(outcome: &Outcome, report: &Report, check: &Check) -> Exit {
     let violations = !outcome.violations.is_empty() && check.fail_on != FailOn::Failures;
     let failures = !outcome.failures.is_empty() && check.fail_on != FailOn::Violations;
-    let folded = !report.folded.is_empty() && check.fail_on == FailOn::Folded;
+    let folded = !report.folded.is_empty() && check.fail_on == FailOn::FoldedFinding;
     let has_gaps = report.check.as_ref().is_some_and(|facts| !facts.gaps.is_empty());
     match () {
         () if violations || failures || folded || !outcome.deadlocks.is_empty() => Exit::Violations,
@@ -133,7 +133,7 @@ pub fn write_report(path: &Path, report: &Report) -> Result<()> {
         written.map_err(|error| {
             // What is half written helps nobody.
             let _ = std::fs::remove_file(&part);
-            Failure::run(format!("cannot write {}: {error}", path.display()))
+            CliError::run(format!("cannot write {}: {error}", path.display()))
         })?;
     }
     Ok(())
@@ -156,7 +156,7 @@ fn setting(check: &Check) -> Setting {
         instrument,
         exclude,
         atomic,
-        declared: check.options.sources == Sources::Declared,
+        declared: check.options.sources == BlockScope::Declared,
         all_methods: check.options.all_methods,
         compositions: check.compositions,
         main: check.program.which.main.clone(),

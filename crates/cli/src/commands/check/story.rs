@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use untorn_explore::{Outcome, Progress, ReplayTrial, Unsearched};
+use untorn_explore::{Outcome, Progress, ReplayResult, SearchGaps};
 use untorn_findings::check::{FindingBuilder, replayed, saturation, unsearched, why_unreached};
 use untorn_findings::sources::Library;
 use untorn_report::coverage::{self, CheckVerdict};
@@ -25,7 +25,7 @@ const MAX_NAMED: usize = 8;
 const MAX_FOLDED: usize = 2;
 
 /// Tells what happens during a check.
-pub struct Storyteller<'a> {
+pub struct ProgressPrinter<'a> {
     pub check: &'a Check,
     pub builder: FindingBuilder,
     pub library: Library,
@@ -35,7 +35,7 @@ pub struct Storyteller<'a> {
     pub failures: Vec<Failure>,
 }
 
-impl Storyteller<'_> {
+impl ProgressPrinter<'_> {
     pub fn tell(&mut self, news: &Progress<'_>, console: &mut Console) -> Result<()> {
         match news {
             Progress::Running { number, target, open } => {
@@ -273,7 +273,7 @@ fn verdict(outcome: &Outcome) -> String {
         .map(|(often, what)| count(often as u64, what))
         .collect();
     match some.split_last() {
-        None if outcome.candidates == 0 && outcome.unsearched == Unsearched::default() => {
+        None if outcome.candidates == 0 && outcome.unsearched == SearchGaps::default() => {
             "nothing that could be torn was seen".to_owned()
         }
         None => "no violation found".to_owned(),
@@ -293,7 +293,7 @@ fn unrepeated(outcome: &Outcome, console: &mut Console) -> Result<()> {
     let deadlocks =
         outcome.deadlocks.iter().map(|found| (found.number, "deadlock", found.evidence.replay));
     for (number, what, trial) in violations.chain(deadlocks) {
-        if trial != ReplayTrial::Exact {
+        if trial != ReplayResult::Exact {
             console.say(&format!("  NOTE: {what} {number}: {}\n", replayed(trial).label()))?;
         }
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use untorn_findings::coverage::Demand;
-use untorn_jvm::JvmProgram;
+use untorn_jvm::ProgramArguments;
 use untorn_jvm::config::ScopeConfig;
 
 use super::args::{CompareArgs, StrategyName};
@@ -23,7 +23,7 @@ pub struct Compare {
     pub json: Option<PathBuf>,
     pub color: Color,
     pub volume: Volume,
-    pub program: JvmProgram,
+    pub program: ProgramArguments,
     pub options: untorn_explore::Options,
     scope: ScopeConfig,
 }

@@ -4,7 +4,7 @@ use untorn_explore::{Judge, Planning, Strategy};
 use untorn_schedule::PolicyKind;
 
 use super::args::StrategyName;
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 
 /// What a method is called in the table.
 pub fn word(name: StrategyName) -> &'static str {
@@ -57,7 +57,7 @@ pub fn together(names: &[StrategyName]) -> Result<Strategy> {
                 );
             }
             _ => {
-                return Err(Failure::input(format!(
+                return Err(CliError::input(format!(
                     "{} cannot be combined with other methods in --with",
                     word(name)
                 ))

@@ -18,7 +18,7 @@ use untorn_report::phrasing::number;
 
 use crate::commands::check::{could_not_run, forget};
 use crate::console::{Console, StatusLine, Volume};
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{CliError, Exit, Result};
 use crate::files::is_dash;
 use args::StrategyName;
 use config::Compare;
@@ -80,7 +80,7 @@ fn one(
 ) -> Result<(Outcome, Option<Duration>)> {
     let folder = compare.out.join(name.id());
     let cannot = |error: std::io::Error| {
-        Failure::run(format!("cannot write {}: {error}", folder.display()))
+        CliError::run(format!("cannot write {}: {error}", folder.display()))
             .way_out("choose another folder with --out")
     };
     std::fs::create_dir_all(&folder).map_err(cannot)?;
@@ -195,7 +195,7 @@ fn write_json(
         return console.put(&text);
     }
     std::fs::write(path, text)
-        .map_err(|error| Failure::run(format!("cannot write {}: {error}", path.display())))
+        .map_err(|error| CliError::run(format!("cannot write {}: {error}", path.display())))
 }
 
 fn method(row: &Row, rows: &[Row]) -> Value {

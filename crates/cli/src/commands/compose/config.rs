@@ -6,7 +6,7 @@ use untorn_compositions::{Jdk, Options};
 
 use super::args::{ComposeArgs, SignName};
 use crate::console::{Color, Volume};
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 use crate::files::is_dash;
 
 /// What `untorn compose` is to do.
@@ -28,11 +28,13 @@ impl Compose {
         let outputs = [&args.json, &args.sarif].into_iter().flatten();
         let dashes = outputs.filter(|path| is_dash(path)).count();
         if dashes > 1 {
-            return Err(Failure::input("only one of --json and --sarif can go to standard output"));
+            return Err(CliError::input(
+                "only one of --json and --sarif can go to standard output",
+            ));
         }
         let volume = args.output.volume(dashes > 0);
         let jdk = args.jdk.or_else(Jdk::home).ok_or_else(|| {
-            Failure::input("no JDK was found, and without its classes little can be told")
+            CliError::input("no JDK was found, and without its classes little can be told")
                 .way_out("set JAVA_HOME, or name its folder with --jdk")
         })?;
         let has = |sign| args.with.contains(&sign);

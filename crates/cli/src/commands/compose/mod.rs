@@ -11,7 +11,7 @@ use untorn_compositions::{Archives, Jdk, LoadError, Origin, analyze};
 use untorn_findings::compositions::{json, sarif};
 
 use crate::console::Console;
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{CliError, Exit, Result};
 use crate::files::write_text;
 use config::Compose;
 pub use show::why;
@@ -47,8 +47,8 @@ fn name(path: &Path) -> String {
 }
 
 /// An error of the analysis, with a way out.
-pub fn fault(error: &LoadError) -> Failure {
-    let failure = Failure::input(error.to_string());
+pub fn fault(error: &LoadError) -> CliError {
+    let failure = CliError::input(error.to_string());
     match error {
         LoadError::Kind { .. } => {
             failure.way_out("give a jar, a folder of classes, or a class file")

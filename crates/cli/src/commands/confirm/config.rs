@@ -7,7 +7,7 @@ use untorn_trace::EventIdx;
 use super::args::{ConfirmArgs, MethodName};
 use crate::config::{Blocks, input};
 use crate::console::{Color, Volume};
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 use crate::files::{Input, is_dash};
 
 /// What `untorn confirm` is to do.
@@ -68,8 +68,8 @@ fn window(text: &str) -> Result<untorn_confirm::Window> {
         Some((from, to)) if from < to => {
             Ok(untorn_confirm::Window { from: EventIdx(from), to: EventIdx(to) })
         }
-        Some(_) => Err(Failure::input(format!("the window {text} is empty"))),
-        None => Err(Failure::input(format!("{text} is not a window"))
+        Some(_) => Err(CliError::input(format!("the window {text} is empty"))),
+        None => Err(CliError::input(format!("{text} is not a window"))
             .way_out("write two positions, as in 1000..1500")),
     }
 }

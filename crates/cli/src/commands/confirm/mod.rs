@@ -16,7 +16,7 @@ use untorn_report::text::{ellipsis, pad, plain, tail_ellipsis, width, wrap};
 use untorn_trace::{Event, EventIdx, Tables};
 
 use crate::console::{Console, Volume};
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{CliError, Exit, Result};
 use crate::files::write_text;
 use crate::reading::{ReadOptions, Reading, read};
 use config::{Confirm, Part};
@@ -59,7 +59,7 @@ pub fn run(config: &Confirm) -> Result<Exit> {
 
 fn window(config: &Confirm, events: &[Event]) -> Result<Option<Window>> {
     let beyond = |at: EventIdx| {
-        Failure::input(format!("there is no event {at}, {}", config.input.name()))
+        CliError::input(format!("there is no event {at}, {}", config.input.name()))
             .way_out(format!("the trace has {}", count(events.len() as u64, "event")))
     };
     match &config.part {

@@ -1,6 +1,6 @@
 //! What `untorn doctor` is to do.
 
-use untorn_jvm::JvmProgram;
+use untorn_jvm::ProgramArguments;
 
 use super::args::DoctorArgs;
 use crate::exit::Result;
@@ -8,7 +8,7 @@ use crate::program::program;
 
 #[derive(Debug)]
 pub struct Doctor {
-    pub program: JvmProgram,
+    pub program: ProgramArguments,
 }
 
 impl Doctor {

@@ -6,14 +6,14 @@ pub mod config;
 use std::fmt::Write;
 
 use untorn_frontend::{
-    Fact, Output, PrivateFolder, RecordedTrace, RunOptions, RunResult, termination,
+    InstallationLine, Output, PrivateFolder, RecordedTrace, RunOptions, RunResult, termination,
 };
 use untorn_jvm::config::ScopeConfig;
 use untorn_report::phrasing::count;
 use untorn_schedule::RunSpec;
 
 use crate::console::{self, Console};
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{CliError, Exit, Result};
 use crate::front_ends;
 use config::Doctor;
 
@@ -25,7 +25,7 @@ pub fn run(doctor: &Doctor) -> Result<Exit> {
     let mut front_end = kind.prepare(&program, options)?;
     let temporary = std::env::temp_dir();
     let folder = PrivateFolder::create_in(&temporary)
-        .map_err(|error| Failure::run(format!("cannot write {}: {error}", temporary.display())))?;
+        .map_err(|error| CliError::run(format!("cannot write {}: {error}", temporary.display())))?;
     let trace = folder.path().join("doctor.utr");
     termination::note_signals();
     let done = front_end.run(&RunSpec::default(), &trace)?;
@@ -41,7 +41,7 @@ pub fn run(doctor: &Doctor) -> Result<Exit> {
     Ok(if sound { Exit::Clean } else { Exit::CouldNotRun })
 }
 
-fn tell(facts: &[Fact], recorded: &RecordedTrace, done: &RunResult) -> String {
+fn tell(facts: &[InstallationLine], recorded: &RecordedTrace, done: &RunResult) -> String {
     let summary = recorded.meta.summary.clone().unwrap_or_default();
     let mut out = String::new();
     let mut line = |head: &str, text: String| {

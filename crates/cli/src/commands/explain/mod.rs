@@ -7,7 +7,7 @@ use untorn_report::phrasing::count;
 use untorn_report::{explain, terminal};
 
 use crate::console::{Console, Volume};
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{CliError, Exit, Result};
 use crate::reports;
 use config::Explain;
 
@@ -16,7 +16,7 @@ pub fn run(config: &Explain) -> Result<Exit> {
     let violations = report.findings().map(|finding| finding.number);
     let numbers: Vec<u32> =
         violations.chain(report.failures.iter().map(|failure| failure.number)).collect();
-    let fail = |text: String| Failure::input(format!("{}: {text}", config.file.display()));
+    let fail = |text: String| CliError::input(format!("{}: {text}", config.file.display()));
     let number = match (config.number, numbers.as_slice()) {
         (Some(number), _) => number,
         (None, [only]) => *only,

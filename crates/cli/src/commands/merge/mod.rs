@@ -12,7 +12,7 @@ use untorn_report::phrasing::{count, number};
 
 use crate::commands::check::write_report;
 use crate::console::Console;
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{CliError, Exit, Result};
 use crate::reports;
 use config::Merge;
 
@@ -22,19 +22,19 @@ pub fn run(config: &Merge) -> Result<Exit> {
     let mut console = Console::plain();
     if let Some(missing) = merge::missing(&parts).map_err(|error| fault(&error))? {
         if !config.partial {
-            return Err(Failure::input(format!("the parts are not all there: {missing}"))
+            return Err(CliError::input(format!("the parts are not all there: {missing}"))
                 .way_out("add them, or say --partial to merge what there is"));
         }
         console.warn(&format!("not all is there: {missing}"));
     }
     std::fs::create_dir_all(&config.out).map_err(|error| {
-        Failure::run(format!("cannot write {}: {error}", config.out.display()))
+        CliError::run(format!("cannot write {}: {error}", config.out.display()))
             .way_out("choose another folder with --out")
     })?;
     let Merged { report, traces } = merge::merge(&parts, &config.out);
     for trace in traces {
         std::fs::copy(&trace.from, config.out.join(&trace.to)).map_err(|error| {
-            Failure::input(format!("{}: {error}", trace.from.display()))
+            CliError::input(format!("{}: {error}", trace.from.display()))
                 .way_out("copy the whole folder of each part, not its report alone")
         })?;
     }
@@ -50,8 +50,8 @@ fn read(path: &Path) -> Result<Part> {
     Part::new(report, path).map_err(|error| fault(&error))
 }
 
-fn fault(error: &MergeError) -> Failure {
-    let failure = Failure::input(error.to_string());
+fn fault(error: &MergeError) -> CliError {
+    let failure = CliError::input(error.to_string());
     match error {
         MergeError::NoCheck(_) => failure.way_out("merge what `untorn check --shard I/N` wrote"),
         MergeError::DifferentChecks(..) | MergeError::GivenTwice(_) => failure,

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use untorn_predict::Pattern;
 use untorn_predict::avfilter::Reading;
-use untorn_predict::candidates::Sources;
+use untorn_predict::candidates::BlockScope;
 use untorn_predict::pattern::EventPattern;
 use untorn_trace::reordering::ReorderingRule;
 
 use super::args::{EngineName, FilterName, PredictArgs, StrengthName};
 use crate::config::{Blocks, input, sources_of};
 use crate::console::{Color, Volume};
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 use crate::files::{Input, is_dash};
 
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct Predict {
     pub input: Input,
     pub method: Method,
     pub blocks: Blocks,
-    pub sources: Sources,
+    pub sources: BlockScope,
     pub patterns: Patterns,
     pub jobs: usize,
     pub budget: u32,
@@ -105,7 +105,7 @@ impl Certainty {
 impl Predict {
     pub fn new(args: PredictArgs) -> Result<Self> {
         if args.jobs == Some(0) {
-            return Err(Failure::input("--jobs 0 would decide nothing"));
+            return Err(CliError::input("--jobs 0 would decide nothing"));
         }
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let machine = args.json.as_ref().is_some_and(|path| is_dash(path));
@@ -136,7 +136,7 @@ fn export(words: &[String]) -> Result<Option<(ExportFormat, PathBuf)>> {
         "smt2" => ExportFormat::SmtLib,
         other => {
             let what = format!("no format for --export is called '{other}'");
-            return Err(Failure::input(what).way_out("the formats are pddl and smt2"));
+            return Err(CliError::input(what).way_out("the formats are pddl and smt2"));
         }
     };
     Ok(Some((format, PathBuf::from(folder))))
@@ -169,11 +169,11 @@ fn patterns(texts: &[String]) -> Result<Patterns> {
     }
     if let Some(word) = letters.first() {
         let what = format!("--pattern '{word}' beside a pattern of events");
-        return Err(Failure::input(what).way_out("ask for one or the other"));
+        return Err(CliError::input(what).way_out("ask for one or the other"));
     }
     let parsed = events.into_iter().map(|text| {
         EventPattern::parse(text).map_err(|error| {
-            Failure::input(format!("--pattern '{text}': {error}"))
+            CliError::input(format!("--pattern '{text}': {error}"))
                 .way_out("docs/prediction.md shows what can be said")
         })
     });
@@ -184,7 +184,7 @@ fn letters_of(word: &str) -> Result<Pattern> {
     let known = Pattern::ALL.into_iter();
     known.into_iter().find(|known| known.letters().eq_ignore_ascii_case(word)).ok_or_else(|| {
         let all = Pattern::ALL.map(Pattern::letters).join(", ");
-        Failure::input(format!("no pattern is called '{word}'")).way_out(format!(
+        CliError::input(format!("no pattern is called '{word}'")).way_out(format!(
             "the patterns are {all}; or put events in an order, as in 'r(x)@A < w(x)@B < r(x)@A'"
         ))
     })

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use untorn_predict::avfilter::AvFilter;
-use untorn_predict::candidates::PairCandidate;
+use untorn_predict::candidates::TwoVariableCandidate;
 use untorn_predict::closure::{self, Closure};
 use untorn_predict::lock_valid::{LockValid, LockValidAnswer};
 use untorn_predict::planner::{Planner, PlannerBudget};
@@ -13,7 +13,8 @@ use untorn_predict::precise::{Decision, Precise};
 use untorn_predict::sat::Budget;
 use untorn_predict::simulation::{Knowledge, Simulation};
 use untorn_predict::{
-    Answer, At, Engine, Facts, Goal, History, Outline, Strength, SuffixReordering, Why,
+    Answer, At, Engine, Goal, History, HistoryIndex, Outline, Strength, SuffixReordering,
+    UndecidedCause,
 };
 use untorn_report::phrasing::number;
 use untorn_trace::reordering::{self, OutlineChecker, ReorderingFacts};
@@ -24,12 +25,12 @@ use super::args::EngineName;
 use super::config::{Certainty, Method, Predict};
 use super::question::Question;
 use crate::console::{StatusLine, Volume};
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 
 /// What all deciders share.
 pub struct Setting<'a, 'h> {
     pub config: &'a Predict,
-    pub facts: &'a Facts<'h>,
+    pub facts: &'a HistoryIndex<'h>,
     pub knowledge: &'a Knowledge,
 }
 
@@ -37,7 +38,7 @@ pub struct Setting<'a, 'h> {
 pub enum Decided {
     Feasible {
         goal: Goal,
-        /// An event that follows: see [`PairCandidate::early`].
+        /// An event that follows: see [`TwoVariableCandidate::early`].
         pending: Option<At>,
         draft: Draft,
         sure: Certainty,
@@ -109,7 +110,7 @@ impl<'a, 'h> Decider<'a, 'h> {
         Self { history: facts.history, sure, engine }
     }
 
-    fn goal(&mut self, goal: &Goal) -> std::result::Result<Draft, Option<Why>> {
+    fn goal(&mut self, goal: &Goal) -> std::result::Result<Draft, Option<UndecidedCause>> {
         let verdict = match &mut self.engine {
             EngineOf::Locks(engines) => match engines.0.verdict(goal) {
                 closure::ClosureAnswer::Feasible(outline) => return Ok(Draft::Outline(outline)),
@@ -120,7 +121,7 @@ impl<'a, 'h> Decider<'a, 'h> {
             EngineOf::Simulation(engines) => match engines.1.reordering(goal) {
                 Some(suffix) => LockValidAnswer::Feasible(suffix),
                 None if engines.0.is_infeasible(goal) => LockValidAnswer::Infeasible,
-                None => LockValidAnswer::Undecided(Why::Incomplete),
+                None => LockValidAnswer::Undecided(UndecidedCause::Incomplete),
             },
             EngineOf::Planner(engine) => {
                 return match engine.decide(goal) {
@@ -173,10 +174,10 @@ impl<'a, 'h> Decider<'a, 'h> {
     }
 
     fn early(&mut self, goal: &Goal) -> Option<Decided> {
-        let (goal, pending) = PairCandidate::early(goal)?;
+        let (goal, pending) = TwoVariableCandidate::early(goal)?;
         let draft = self.goal(&goal).ok()?;
         let (outline, sure) = (draft.outline(self.history), self.sure);
-        PairCandidate::is_pending(self.history, &outline, pending).then(|| {
+        TwoVariableCandidate::is_pending(self.history, &outline, pending).then(|| {
             let (pending, draft) = (Some(pending), Draft::Outline(outline));
             Decided::Feasible { goal, pending, draft, sure }
         })
@@ -275,7 +276,7 @@ pub fn checked_outlines(
         let shown = reordering::Outline { base: outline.base(), tail: &tail };
         checker.check(&wanted, shown, sure.rule()).map_err(|fault| {
             let what = format!("a reordering for events {wanted:?} is none: {fault:?}");
-            Failure::run(what)
+            CliError::run(what)
                 .way_out("this is a bug in Untorn: please report it together with the trace")
         })?;
         outlines.push(outline);

@@ -3,14 +3,14 @@
 use std::ops::ControlFlow;
 
 use untorn_predict::History;
-use untorn_predict::candidates::Sources;
+use untorn_predict::candidates::BlockScope;
 use untorn_predict::projection::{Projected, Projector, Sharing, Steering};
 use untorn_predict::{HistoryError, Origin};
 use untorn_trace::{Event, Tables, ValueKind, VarId};
 
 use super::config::{Patterns, Predict};
 use crate::console::Volume;
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 use crate::reading::{ReadOptions, Reading, read};
 
 /// A trace that was read.
@@ -37,7 +37,7 @@ pub fn load(config: &Predict) -> Result<Loaded> {
         }
     })?;
     let of_origin = |origin| match origin {
-        Origin::Inferred if config.sources != Sources::All => 0,
+        Origin::Inferred if config.sources != BlockScope::All => 0,
         _ => sharing.blocks(origin),
     };
     let blocks = of_origin(Origin::Declared) + of_origin(Origin::Inferred);
@@ -52,7 +52,7 @@ pub fn load(config: &Predict) -> Result<Loaded> {
         drop(events);
         projected.and_then(|projected| History::of_projection(projected, tables))
     };
-    let fail = |error| Failure::input(format!("{error}, {}", config.input.name()));
+    let fail = |error| CliError::input(format!("{error}, {}", config.input.name()));
     Ok(Loaded { history: history.map_err(fail)?, reading, blocks })
 }
 
@@ -79,7 +79,7 @@ fn projected_again(config: &Predict, reading: &Reading, sharing: &Sharing) -> Re
     let second = pass(config, "reading again", &mut |batch| projector.add(batch))?;
     if second.tally.events != reading.tally.events {
         let what = format!("the trace changed while it was read, {}", config.input.name());
-        return Err(Failure::input(what).way_out("wait until it is complete"));
+        return Err(CliError::input(what).way_out("wait until it is complete"));
     }
     Ok(projector.finish())
 }

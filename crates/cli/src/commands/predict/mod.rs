@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use untorn_predict::candidates::{self, Candidates, Limits, Objects};
 use untorn_predict::simulation::Knowledge;
-use untorn_predict::{BlockId, Facts, History, Origin};
+use untorn_predict::{BlockId, History, HistoryIndex, Origin};
 use untorn_serializability::block_filter::BlockFilter;
 use untorn_trace::{Tables, VarId};
 
@@ -32,7 +32,7 @@ pub fn run(config: &Predict) -> Result<Exit> {
     let mut console = Console::new(config.color, config.volume);
     let Loaded { reading, history, blocks } = load::load(config)?;
     let tables = reading.tables();
-    let facts = Facts::new(&history);
+    let facts = HistoryIndex::new(&history);
     let (found, questions, all) = questions(&facts, config, tables);
     let knowledge = knowledge(&history, tables);
     let setting = Setting { config, facts: &facts, knowledge: &knowledge };
@@ -65,7 +65,7 @@ pub fn run(config: &Predict) -> Result<Exit> {
 
 /// What to ask about, and whether that is all there is.
 fn questions(
-    facts: &Facts<'_>,
+    facts: &HistoryIndex<'_>,
     config: &Predict,
     tables: &Tables,
 ) -> (Candidates, Vec<Question>, bool) {

@@ -10,7 +10,7 @@ use untorn_trace::{Op, Tables, ThreadId};
 use super::config::ExportFormat;
 use super::report::{Prediction, Predictions};
 use crate::console::Console;
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 use crate::files::write_text;
 
 /// Writes `1.plan`, `2.plan`, … for the predictions whose events have places.
@@ -73,7 +73,7 @@ pub fn export(
 
 fn make(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(|error| {
-        Failure::run(format!("cannot make a folder: {error}, {}", folder.display()))
+        CliError::run(format!("cannot make a folder: {error}, {}", folder.display()))
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use untorn_predict::candidates::{Candidate, PairCandidate};
+use untorn_predict::candidates::{Candidate, TwoVariableCandidate};
 use untorn_predict::pattern::{EventPattern, Matches};
 use untorn_predict::{At, BlockId, Goal, History, Origin};
 use untorn_trace::{SiteId, Tables, ThreadId, VarId};
@@ -18,7 +18,7 @@ pub enum Question {
     /// Three accesses of one variable.
     One(Candidate),
     /// Four accesses of two variables.
-    Pair(PairCandidate),
+    Pair(TwoVariableCandidate),
     /// What the user asked about.
     Events(EventsOf),
 }

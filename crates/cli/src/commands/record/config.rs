@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use untorn_jvm::JvmProgram;
+use untorn_jvm::ProgramArguments;
 use untorn_jvm::config::ScopeConfig;
 use untorn_schedule::{Marks, Plan, PolicyKind, RunSpec, Steering};
 
 use super::args::{PolicyName, RecordArgs};
 use crate::config::scope;
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 use crate::program::program;
 
 /// What `untorn record` is to do.
@@ -21,14 +21,14 @@ pub struct Record {
     pub watchdog: Duration,
     pub pin: bool,
     pub quiet: bool,
-    pub program: JvmProgram,
+    pub program: ProgramArguments,
 }
 
 impl Record {
     pub fn new(args: RecordArgs) -> Result<Self> {
         let program = program(args.program)?;
         if args.quantum == 0 {
-            return Err(Failure::input("--quantum 0 would let no thread run"));
+            return Err(CliError::input("--quantum 0 would let no thread run"));
         }
         let policy = match args.policy {
             PolicyName::RunToBlock => PolicyKind::RunToBlock,
@@ -69,18 +69,18 @@ fn marks(policy: PolicyName, trace: Option<&Path>) -> Result<Option<Marks>> {
         PolicyName::Atomfuzzer => untorn_explore::marks::second_acquisitions,
         PolicyName::Adversarial => untorn_explore::marks::suspicious,
         _ if trace.is_some() => {
-            return Err(Failure::input("--marks goes with --policy atomfuzzer or adversarial"));
+            return Err(CliError::input("--marks goes with --policy atomfuzzer or adversarial"));
         }
         _ => return Ok(None),
     };
     let Some(trace) = trace else {
-        return Err(Failure::input("this policy has to know the program from an earlier run")
+        return Err(CliError::input("this policy has to know the program from an earlier run")
             .way_out("record it once as it is, then add --marks run.utr and another --output"));
     };
     let marks = untorn_explore::marks::of_trace(trace, find)
-        .map_err(|error| Failure::input(error.to_string()))?;
+        .map_err(|error| CliError::input(error.to_string()))?;
     if marks.marks.is_empty() {
-        return Err(Failure::input(format!(
+        return Err(CliError::input(format!(
             "{} has no place at which this policy would hold a thread",
             trace.display()
         )));
@@ -89,7 +89,7 @@ fn marks(policy: PolicyName, trace: Option<&Path>) -> Result<Option<Marks>> {
 }
 
 fn read_plan(path: &Path) -> Result<Plan> {
-    let fail = |error: String| Failure::input(format!("{}: {error}", path.display()));
+    let fail = |error: String| CliError::input(format!("{}: {error}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
     let plan: Plan =
         text.parse().map_err(|error: untorn_schedule::PlanError| fail(error.to_string()))?;

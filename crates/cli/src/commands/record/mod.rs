@@ -12,7 +12,7 @@ use untorn_report::phrasing::count;
 use untorn_trace::Followed;
 
 use crate::console;
-use crate::exit::{self, Failure, Result};
+use crate::exit::{self, CliError, Result};
 use crate::front_ends;
 use config::Record;
 
@@ -44,7 +44,7 @@ pub fn run(record: &Record) -> Result<u8> {
 fn check_writable(path: &Path) -> Result<()> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     if let Some(directory) = directory.filter(|directory| !directory.is_dir()) {
-        return Err(Failure::run(format!("{}: no such directory", directory.display()))
+        return Err(CliError::run(format!("{}: no such directory", directory.display()))
             .way_out("make it first, or choose another place with -o"));
     }
     let is_new = !path.exists();
@@ -57,7 +57,7 @@ fn check_writable(path: &Path) -> Result<()> {
             }
             Ok(())
         }
-        Err(error) => Err(Failure::run(format!("cannot write {}: {error}", path.display()))
+        Err(error) => Err(CliError::run(format!("cannot write {}: {error}", path.display()))
             .way_out("choose another place for the trace with -o")),
     }
 }

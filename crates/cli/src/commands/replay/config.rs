@@ -8,7 +8,7 @@ use untorn_report::text::plain;
 use untorn_trace::tables::convention::short as short_name;
 
 use super::args::ReplayArgs;
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 use crate::reports;
 
 /// What `untorn replay` is to do.
@@ -31,7 +31,7 @@ impl Replay {
             (true, number) => of_report(&file, number)?,
             (false, None) => (file, Vec::new()),
             (false, Some(_)) => {
-                return Err(Failure::input("a number goes with a report, not with a trace")
+                return Err(CliError::input("a number goes with a report, not with a trace")
                     .way_out("untorn replay untorn-out/report.json 1"));
             }
         };

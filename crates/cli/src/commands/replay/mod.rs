@@ -12,7 +12,7 @@ use untorn_trace::event::Event;
 use untorn_trace::tables::Tables;
 
 use crate::console;
-use crate::exit::{self, Exit, Failure, Result};
+use crate::exit::{self, CliError, Exit, Result};
 use crate::front_ends;
 use config::Replay;
 
@@ -24,7 +24,7 @@ pub fn run(replay: &Replay) -> Result<u8> {
     let kind = front_ends::by_name(&recorded.meta.front_end, &replay.file)?;
     let temporary = std::env::temp_dir();
     let folder = PrivateFolder::create_in(&temporary)
-        .map_err(|error| Failure::run(format!("cannot write {}: {error}", temporary.display())))?;
+        .map_err(|error| CliError::run(format!("cannot write {}: {error}", temporary.display())))?;
     let again = replay.out.clone().unwrap_or_else(|| folder.path().join("again.utr"));
     let again = std::path::absolute(&again).unwrap_or(again);
     termination::note_signals();

@@ -8,7 +8,7 @@ use untorn_report::{dot, html, junit, markdown, perfetto, sarif, svg};
 use super::args::ReportArgs;
 use crate::config::source_roots;
 use crate::console::{Color, Volume};
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 use crate::files::is_dash;
 
 #[derive(Debug)]
@@ -34,13 +34,13 @@ impl ShowReport {
             args.html.clone().or_else(|| args.open.then(|| args.file.with_extension("html")));
         let open = page.clone().filter(|_| args.open);
         if open.as_deref().is_some_and(is_dash) {
-            return Err(Failure::input("standard output cannot be opened")
+            return Err(CliError::input("standard output cannot be opened")
                 .way_out("name a file with --html, or leave it out"));
         }
         let outputs = outputs(page, &args);
         let dashes = outputs.iter().filter(|(path, _)| is_dash(path)).count();
         if dashes > 1 {
-            return Err(Failure::input(
+            return Err(CliError::input(
                 "`-` was given twice: only one form can go to standard output",
             ));
         }

@@ -14,7 +14,7 @@ use untorn_report::phrasing::count;
 use untorn_report::{identity, terminal};
 
 use crate::console::Console;
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{CliError, Exit, Result};
 use crate::files::write_text;
 use crate::front_ends;
 use crate::reports;
@@ -91,7 +91,7 @@ fn open(page: &Path) -> Result<()> {
     let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let page = std::path::absolute(page).unwrap_or_else(|_| page.to_owned());
     let fail = |error: String| {
-        Failure::run(format!("cannot open a browser: {opener}: {error}"))
+        CliError::run(format!("cannot open a browser: {opener}: {error}"))
             .way_out(format!("the page is {}", page.display()))
     };
     let mut child = Command::new(opener)

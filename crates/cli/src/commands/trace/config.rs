@@ -6,7 +6,7 @@ use untorn_trace::shapes::{Shape, ShapeSpec, Tear};
 
 use super::args::{ConvertArgs, CutArgs, GenerateArgs, ShapeName, TraceCommand};
 use crate::config::{format, input};
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 use crate::files::{Input, Output};
 
 #[derive(Debug)]
@@ -51,7 +51,7 @@ fn cut(args: &CutArgs) -> Result<TraceTask> {
         let what =
             format!("nothing lies between event {} and event {to}, --from and --to", args.from);
         return Err(
-            Failure::input(what).way_out("the event at --to is not kept; it must be larger")
+            CliError::input(what).way_out("the event at --to is not kept; it must be larger")
         );
     }
     Ok(TraceTask::Copy {

@@ -7,7 +7,7 @@ use untorn_trace::shapes::{ShapeSource, ShapeSpec};
 use untorn_trace::{BATCH, Lossy, Source, TraceError};
 
 use crate::console::{Console, Progress};
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{CliError, Exit, Result};
 use crate::files::{Input, Output};
 
 use super::warn_of_losses;
@@ -27,8 +27,8 @@ pub fn copy_part(
 
 pub fn generate(spec: ShapeSpec, output: &Output, console: &Console) -> Result<Exit> {
     let mut source = ShapeSource::new(spec)
-        .map_err(|error| Failure::input(format!("{error}, untorn trace generate")))?;
-    let fault = |error: &TraceError| Failure::run(error.to_string());
+        .map_err(|error| CliError::input(format!("{error}, untorn trace generate")))?;
+    let fault = |error: &TraceError| CliError::run(error.to_string());
     copy(&mut source, output, 0..u64::MAX, fault, console)?;
     Ok(Exit::Clean)
 }
@@ -39,7 +39,7 @@ fn copy(
     source: &mut dyn Source,
     output: &Output,
     range: Range<u64>,
-    fault: impl Fn(&TraceError) -> Failure,
+    fault: impl Fn(&TraceError) -> CliError,
     console: &Console,
 ) -> Result<()> {
     let mut sink = output.create()?;
@@ -63,7 +63,7 @@ fn copy(
     if position <= range.start && range.start > 0 {
         let what =
             format!("the trace has only {}, --from {}", count(position, "event"), range.start);
-        return Err(Failure::input(what).way_out("positions are counted from 0"));
+        return Err(CliError::input(what).way_out("positions are counted from 0"));
     }
     sink.finish(source.tables()).map_err(|error| output.fault(&error))?;
     drop(progress);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use untorn_explore::Options;
-use untorn_jvm::JvmProgram;
+use untorn_jvm::ProgramArguments;
 use untorn_jvm::jvm_selection::JvmSelector;
 
 use super::args::VerifyArgs;
@@ -28,7 +28,7 @@ pub struct Verify {
 /// Which program is run.
 #[derive(Debug)]
 pub enum ProgramChoice {
-    Named(JvmProgram),
+    Named(ProgramArguments),
     /// That of the report; another one of its JVMs may be selected.
     OfReport(JvmSelector),
 }

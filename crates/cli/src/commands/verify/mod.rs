@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use untorn_explore::{Focus, FocusActivity, Outcome};
 use untorn_findings::check::why_unreached;
 use untorn_findings::coverage::Demand;
-use untorn_jvm::JvmProgram;
+use untorn_jvm::ProgramArguments;
 use untorn_jvm::config::ScopeConfig;
 use untorn_jvm::jvm_selection::JvmSelector;
-use untorn_predict::candidates::Sources;
+use untorn_predict::candidates::BlockScope;
 use untorn_report::model::{Evidence, Finding, Report, Setting};
 use untorn_report::phrasing::{count, list, number, times};
 use untorn_report::text::plain;
@@ -24,7 +24,7 @@ use crate::commands::check::args::FailOn;
 use crate::commands::check::config::Check;
 use crate::config::source_roots;
 use crate::console::Console;
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{CliError, Exit, Result};
 use crate::front_ends;
 use crate::reports;
 use config::{ProgramChoice, Verify};
@@ -38,21 +38,21 @@ pub fn run(verify: &Verify) -> Result<Exit> {
         front_ends::by_name(&finding.front_end, &verify.report)?;
     }
     if finding.is_some_and(Finding::is_deadlock) {
-        return Err(Failure::input(format!(
+        return Err(CliError::input(format!(
             "{}: this is a deadlock, and only torn blocks are verified",
             verify.report.display()
         ))
         .way_out("`untorn check` on the changed program looks for the same circle again"));
     }
     if evidence.block.is_empty() {
-        return Err(Failure::input(format!(
+        return Err(CliError::input(format!(
             "{}: it does not say by name what is torn",
             verify.report.display()
         ))
         .way_out("make a new report with `untorn check`"));
     }
     if same_folder(&verify.out, &verify.report) {
-        return Err(Failure::input("the new report would replace the old one")
+        return Err(CliError::input("the new report would replace the old one")
             .way_out("choose another folder with --out"));
     }
     let wanted = Focus { method: evidence.method().to_owned(), field: evidence.variable.clone() };
@@ -151,11 +151,15 @@ fn check_of(verify: &Verify, report: &Report, only: &Focus) -> Check {
         ProgramChoice::OfReport(own) => {
             let which =
                 JvmSelector { main: own.main.clone().or(main), test: own.test.clone().or(test) };
-            JvmProgram { command: facts.command, which, directory: directory.map(PathBuf::from) }
+            ProgramArguments {
+                command: facts.command,
+                which,
+                directory: directory.map(PathBuf::from),
+            }
         }
     };
     let options = untorn_explore::Options {
-        sources: if declared { Sources::Declared } else { Sources::All },
+        sources: if declared { BlockScope::Declared } else { BlockScope::All },
         all_methods,
         only: Some(only.clone()),
         ..verify.options.clone()
@@ -190,7 +194,7 @@ fn verdict(verified: &Verified, evidence: &Evidence, console: &mut Console) -> R
     let (outcome, place) = match verified {
         Verified::Nothing { runs } => {
             let runs = count((*runs).into(), "run");
-            return Err(Failure::run(format!(
+            return Err(CliError::run(format!(
                 "{block} did not occur in {runs}: nothing was verified"
             ))
             .way_out("is it not executed any more? `untorn check` looks at everything"));

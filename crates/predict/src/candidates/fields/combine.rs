@@ -4,9 +4,9 @@ use rustc_hash::FxHashMap;
 use untorn_trace::VarId;
 
 use super::scan::{Group, Instance, Sample};
-use super::{PairCandidate, SkippedCandidates, untaken};
-use crate::candidates::{Limits, ProgramPoint};
-use crate::facts::Facts;
+use super::{SkippedCandidates, TwoVariableCandidate, untaken};
+use crate::candidates::{CandidatePlace, Limits};
+use crate::facts::HistoryIndex;
 use crate::goal::Goal;
 use crate::history::{At, BlockId, Origin};
 
@@ -16,7 +16,7 @@ const LOCALS: usize = 8;
 /// What makes two candidates of one run the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct PairShape {
-    points: [ProgramPoint; 4],
+    points: [CandidatePlace; 4],
     writes: [bool; 4],
     same_order: bool,
     is_one_object: bool,
@@ -24,7 +24,7 @@ struct PairShape {
 }
 
 struct Combiner<'a, 'h> {
-    facts: &'a Facts<'h>,
+    facts: &'a HistoryIndex<'h>,
     limits: Limits,
     known: FxHashMap<PairShape, usize>,
     drafts: Vec<Draft>,
@@ -32,7 +32,7 @@ struct Combiner<'a, 'h> {
 }
 
 struct Draft {
-    candidate: PairCandidate,
+    candidate: TwoVariableCandidate,
     /// Some instance is not ruled out by a lock held around it.
     open: bool,
     /// What may be tried if all else fails.
@@ -40,10 +40,10 @@ struct Draft {
 }
 
 pub(super) fn all(
-    facts: &Facts<'_>,
+    facts: &HistoryIndex<'_>,
     groups: &[Group],
     limits: Limits,
-) -> (Vec<PairCandidate>, SkippedCandidates) {
+) -> (Vec<TwoVariableCandidate>, SkippedCandidates) {
     let mut by_vars: FxHashMap<[VarId; 2], Vec<usize>> = FxHashMap::default();
     for (index, group) in groups.iter().enumerate() {
         let mut vars = group.kind.vars;
@@ -130,7 +130,7 @@ impl Combiner<'_, '_> {
         self.known.insert(shape, self.drafts.len());
         let PairShape { points, writes, same_order, is_one_object, origin } = shape;
         let [block, other] = blocks;
-        let candidate = PairCandidate {
+        let candidate = TwoVariableCandidate {
             points,
             writes,
             same_order,
@@ -217,7 +217,7 @@ impl Combiner<'_, '_> {
         (!crossed).then(|| Goal::new(&[a, b, d, c]))
     }
 
-    fn finish(self) -> (Vec<PairCandidate>, SkippedCandidates) {
+    fn finish(self) -> (Vec<TwoVariableCandidate>, SkippedCandidates) {
         let mut untried =
             SkippedCandidates { left_out: self.left_out, ..SkippedCandidates::default() };
         let mut candidates = Vec::new();

@@ -7,9 +7,9 @@ use untorn_trace::{Op, ThreadId, VarId};
 use crate::candidates::blocks::Blocks;
 use crate::candidates::forward::Forward;
 use crate::candidates::spread::Spread;
-use crate::candidates::{ProgramPoint, Sources};
+use crate::candidates::{BlockScope, CandidatePlace};
 use crate::deadline::Deadline;
-use crate::facts::Facts;
+use crate::facts::HistoryIndex;
 use crate::history::{At, BlockId, Origin};
 
 /// Variables of one object, and variables of any object, that a thread has accessed most recently: the first of a pair
@@ -42,7 +42,7 @@ impl OtherAccesses {
 pub(super) struct Kind {
     /// In the order of the two accesses.
     pub(super) vars: [VarId; 2],
-    pub(super) points: [ProgramPoint; 2],
+    pub(super) points: [CandidatePlace; 2],
     pub(super) writes: [bool; 2],
     pub(super) foreign: [OtherAccesses; 2],
     pub(super) origin: Origin,
@@ -84,9 +84,9 @@ struct RecentAccess {
 }
 
 struct Scan<'a, 'h> {
-    facts: &'a Facts<'h>,
+    facts: &'a HistoryIndex<'h>,
     blocks: &'a Blocks<'h>,
-    sources: Sources,
+    sources: BlockScope,
     forward: Forward,
     /// By thread and object, the most recent first.
     recent: FxHashMap<(ThreadId, u32), Recent>,
@@ -118,9 +118,9 @@ const LOOK: usize = 4096;
 
 /// All groups. `owners` by variable: the object of each one that counts.
 pub(super) fn all(
-    facts: &Facts<'_>,
+    facts: &HistoryIndex<'_>,
     blocks: &Blocks<'_>,
-    sources: Sources,
+    sources: BlockScope,
     deadline: Deadline,
     owners: &[Option<Owner>],
 ) -> Scanned {
@@ -145,7 +145,7 @@ pub(super) fn all(
     };
     // Once it is over it stays so: what is not added here is not asked for below.
     let is_late = |number: usize| number.is_multiple_of(LOOK) && deadline.is_over();
-    if sources == Sources::All {
+    if sources == BlockScope::All {
         for (number, (at, var, ..)) in accesses().enumerate() {
             if is_late(number) {
                 break;
@@ -217,7 +217,7 @@ impl Scan<'_, '_> {
         let declared = own.filter(|_| own == self.blocks.transaction(second.0));
         let (block, origin) = match declared {
             Some(block) => (block, Origin::Declared),
-            None if self.sources == Sources::All => {
+            None if self.sources == BlockScope::All => {
                 let activation = self.forward.activation(facts, self.blocks, first, second);
                 let Some((block, true)) = activation else { return };
                 (block, Origin::Inferred)
@@ -227,7 +227,7 @@ impl Scan<'_, '_> {
         let both = [first, second];
         let kind = Kind {
             vars: both.map(|(_, var)| var),
-            points: both.map(|(at, var)| ProgramPoint::of(history, at, var)),
+            points: both.map(|(at, var)| CandidatePlace::of(history, at, var)),
             writes: both.map(|(at, _)| matches!(history.event(at).op, Op::Write { .. })),
             foreign,
             origin,

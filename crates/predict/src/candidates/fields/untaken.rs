@@ -15,10 +15,10 @@
 use untorn_trace::Op;
 
 use super::scan::{Group, Instance};
-use crate::candidates::ProgramPoint;
+use crate::candidates::CandidatePlace;
 use crate::candidates::is_shared;
 use crate::candidates::untaken_branch::same_code;
-use crate::facts::Facts;
+use crate::facts::HistoryIndex;
 use crate::goal::Goal;
 use crate::history::{At, BlockId};
 
@@ -29,7 +29,7 @@ const CHECKS: usize = 8;
 const PAIRS: usize = 8;
 
 /// The goals that lead to where another thread may take the branch of these pairs, each with the block that would.
-pub(super) fn of(facts: &Facts<'_>, local: &Group) -> Vec<(Goal, BlockId)> {
+pub(super) fn of(facts: &HistoryIndex<'_>, local: &Group) -> Vec<(Goal, BlockId)> {
     if local.kind.writes != [false, true] || !local.kind.is_torn {
         return Vec::new();
     }
@@ -38,13 +38,13 @@ pub(super) fn of(facts: &Facts<'_>, local: &Group) -> Vec<(Goal, BlockId)> {
 }
 
 /// The nearest check of another thread that may come between the two accesses of a pair.
-fn branch(facts: &Facts<'_>, local: &Group, pair: &Instance) -> Option<(Goal, BlockId)> {
+fn branch(facts: &HistoryIndex<'_>, local: &Group, pair: &Instance) -> Option<(Goal, BlockId)> {
     let history = facts.history;
     let [_, var] = local.kind.vars;
     let reads = history.reads(var);
     let near = reads.partition_point(|&at| at < pair.second).saturating_sub(CHECKS / 2);
     reads[near..].iter().take(CHECKS).find_map(|&check| {
-        let is_same_place = ProgramPoint::of(history, check, var) == local.kind.points[0];
+        let is_same_place = CandidatePlace::of(history, check, var) == local.kind.points[0];
         let is_other = facts.thread(check) != facts.thread(pair.first);
         if !is_same_place || !is_other || !may_come_between(facts, pair, check) {
             return None;
@@ -55,7 +55,7 @@ fn branch(facts: &Facts<'_>, local: &Group, pair: &Instance) -> Option<(Goal, Bl
     })
 }
 
-fn may_come_between(facts: &Facts<'_>, pair: &Instance, check: At) -> bool {
+fn may_come_between(facts: &HistoryIndex<'_>, pair: &Instance, check: At) -> bool {
     let value = |at: At| facts.history.event(at).value();
     // It read the same value and took the other branch: something else decides.
     let is_alike = value(check).is_some() && value(check) == value(pair.first);
@@ -64,14 +64,14 @@ fn may_come_between(facts: &Facts<'_>, pair: &Instance, check: At) -> bool {
 }
 
 /// Whether a block writes a shared variable at a place after its check.
-fn takes_branch(facts: &Facts<'_>, act: ProgramPoint, check: At, block: BlockId) -> bool {
+fn takes_branch(facts: &HistoryIndex<'_>, act: CandidatePlace, check: At, block: BlockId) -> bool {
     let history = facts.history;
     let own = history.of_thread(facts.thread(check));
     let block = history.block(block);
     let after = own[history.nth(check) as usize..].iter().copied();
     after.take_while(|&at| block.contains(at)).any(|at| match history.event(at).op {
         Op::Write { var, .. } => {
-            ProgramPoint::of(history, at, var) == act && is_shared(history, var)
+            CandidatePlace::of(history, at, var) == act && is_shared(history, var)
         }
         _ => false,
     })

@@ -4,11 +4,11 @@
 use super::{Pair, aside, letter, value};
 use crate::claim::{self, Claim, Statement};
 use crate::operation::Operation;
-use crate::story::{Plot, Span};
+use crate::story::{Span, StoryInput};
 use crate::text::ellipsis;
 
 /// A conflict in which the second access got, or replaced, just what the first one left.
-fn is_immediate<'a>(plot: &Plot<'a>, first: &'a Operation, second: &'a Operation) -> bool {
+fn is_immediate<'a>(plot: &StoryInput<'a>, first: &'a Operation, second: &'a Operation) -> bool {
     match (letter(first), letter(second)) {
         ('W', 'R') => plot.course.is_source(first, second),
         ('W', _) => plot.course.is_direct(first, second),
@@ -33,18 +33,18 @@ impl<'a> Pair<'a> {
     }
 
     /// The block has not written the second variable when the other thread reads it.
-    fn is_old(&self, plot: &Plot<'a>) -> bool {
+    fn is_old(&self, plot: &StoryInput<'a>) -> bool {
         let ([a1, a2], [_, b2]) = (self.torn, self.other);
         plot.course.is_unwritten(&a1.thread, &a2.target, begin(plot), b2.at)
     }
 
-    fn old(&self, plot: &Plot<'a>) -> Claim {
+    fn old(&self, plot: &StoryInput<'a>) -> Claim {
         let ([a1, a2], [_, b2]) = (self.torn, self.other);
         let (thread, variable) = (a1.thread.clone(), a2.target.clone());
         Claim::NotWritten { thread, variable, from: begin(plot), until: b2.at }
     }
 
-    pub fn headline(&self, plot: &Plot<'a>) -> (Vec<Span>, Vec<Claim>) {
+    pub fn headline(&self, plot: &StoryInput<'a>) -> (Vec<Span>, Vec<Claim>) {
         let ([a1, a2], [b1, b2]) = (self.torn, self.other);
         let mut claims = vec![claim::ordered(a1, b1), claim::ordered(b2, a2)];
         let are_immediate = is_immediate(plot, a1, b1) && is_immediate(plot, b2, a2);
@@ -59,7 +59,7 @@ impl<'a> Pair<'a> {
     }
 
     /// The patterns that have a name, where what the name says is true.
-    fn known(&self, plot: &Plot<'a>) -> Option<(Vec<Span>, Vec<Claim>)> {
+    fn known(&self, plot: &StoryInput<'a>) -> Option<(Vec<Span>, Vec<Claim>)> {
         let ([a, a2], [b, b2]) = (self.torn, self.other);
         let lane = |operation: &Operation| lane(plot, operation);
         let [x, y] = self.names();
@@ -122,7 +122,7 @@ impl<'a> Pair<'a> {
     }
 
     /// What is certain of every pair.
-    fn conflicts(&self, plot: &Plot<'a>) -> Vec<Span> {
+    fn conflicts(&self, plot: &StoryInput<'a>) -> Vec<Span> {
         let [x, y] = self.names();
         let (a, b) = (lane(plot, self.torn[0]), lane(plot, self.other[0]));
         vec![
@@ -136,7 +136,7 @@ impl<'a> Pair<'a> {
     }
 
     /// One half a variable, for patterns without a name of their own.
-    fn halves(&self, plot: &Plot<'a>) -> Vec<Span> {
+    fn halves(&self, plot: &StoryInput<'a>) -> Vec<Span> {
         let ([a, a2], [b, b2]) = (self.torn, self.other);
         let lane = |operation: &Operation| lane(plot, operation);
         let [x, y] = self.names();
@@ -169,7 +169,7 @@ impl<'a> Pair<'a> {
     }
 
     /// The sentence of one of the four accesses, by its position in the trace.
-    pub fn sentence(&self, plot: &Plot<'a>, operation: &Operation) -> Option<Statement> {
+    pub fn sentence(&self, plot: &StoryInput<'a>, operation: &Operation) -> Option<Statement> {
         let ([a1, a2], [b1, b2]) = (self.torn, self.other);
         let is = |other: &Operation| other.at == operation.at;
         let mut told = match () {
@@ -183,7 +183,7 @@ impl<'a> Pair<'a> {
         Some(told)
     }
 
-    fn of_torn_first(&self, plot: &Plot<'a>) -> Statement {
+    fn of_torn_first(&self, plot: &StoryInput<'a>) -> Statement {
         let ([a1, a2], [x, y], [a, _]) = (self.torn, self.names(), self.threads());
         let method = match plot.lanes.first().map(|lane| lane.block.as_str()) {
             None | Some("") => "the block".to_owned(),
@@ -199,7 +199,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    fn of_other_first(&self, plot: &Plot<'a>) -> Statement {
+    fn of_other_first(&self, plot: &StoryInput<'a>) -> Statement {
         let ([a1, _], [b1, _]) = (self.torn, self.other);
         let ([x, _], [a, b], v) = (self.names(), self.threads(), value(b1));
         match (letter(a1), letter(b1)) {
@@ -220,7 +220,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    fn of_other_second(&self, plot: &Plot<'a>) -> Statement {
+    fn of_other_second(&self, plot: &StoryInput<'a>) -> Statement {
         let ([_, a2], [_, b2]) = (self.torn, self.other);
         let ([_, y], [a, b], v) = (self.names(), self.threads(), value(b2));
         match (letter(b2), letter(a2)) {
@@ -237,7 +237,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    fn of_torn_second(&self, plot: &Plot<'a>) -> Statement {
+    fn of_torn_second(&self, plot: &StoryInput<'a>) -> Statement {
         let ([a1, a2], [_, b2]) = (self.torn, self.other);
         let ([x, y], [a, b], v) = (self.names(), self.threads(), value(a2));
         let is_next = is_immediate(plot, b2, a2);
@@ -266,7 +266,7 @@ impl<'a> Pair<'a> {
     }
 
     /// What is broken, for readers who have never seen it.
-    pub fn meaning(&self, plot: &Plot<'a>) -> String {
+    pub fn meaning(&self, plot: &StoryInput<'a>) -> String {
         let ([x, y], [a, b]) = (self.names(), self.threads());
         let method = ellipsis(plot.lanes.first().map_or("", |lane| &lane.block), 40);
         match self.letters().as_str() {
@@ -290,12 +290,12 @@ impl<'a> Pair<'a> {
     }
 }
 
-fn begin(plot: &Plot<'_>) -> u64 {
+fn begin(plot: &StoryInput<'_>) -> u64 {
     let own = plot.finding.transactions.first().and_then(|own| own.blocks.first());
     own.map_or(0, |block| block.begin)
 }
 
-fn lane(plot: &Plot<'_>, operation: &Operation) -> Span {
+fn lane(plot: &StoryInput<'_>, operation: &Operation) -> Span {
     Span { text: ellipsis(&operation.thread, 40), lane: plot.lane(&operation.thread) }
 }
 

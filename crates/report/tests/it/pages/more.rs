@@ -3,7 +3,7 @@
 use untorn_report::model::{
     Block, Evidence, Excerpt, Scene, SceneStep, SceneVariable, Transaction,
 };
-use untorn_report::{Action, Finding, Operation, Why};
+use untorn_report::{Action, EdgeKind, Finding, Operation};
 
 use crate::samples;
 
@@ -209,8 +209,8 @@ fn of_two(
     };
     let [x, y] = variables.map(|(name, _)| name);
     let mut finding = sketch
-        .edge(on(a, x), on(b, x), Why::Variable)
-        .edge(on(b, y), on(a, y), Why::Variable)
+        .edge(on(a, x), on(b, x), EdgeKind::Variable)
+        .edge(on(b, y), on(a, y), EdgeKind::Variable)
         .finish();
     finding.badges = vec!["confirmed by values".into(), letters.into()];
     finding.evidence = Some(Evidence {

@@ -2,7 +2,7 @@
 //! machine.
 
 use untorn_schedule::{
-    Access, Arrival, AtSite, Blocker, Deadlock, Decision, LockKey, Outcome, PlanSite, Reason,
+    Access, Arrival, Blocker, Deadlock, Decision, GoOrHold, LockKey, Outcome, PointIndex, Reason,
     Scheduler, Step, ThreadId, Turn,
 };
 use untorn_testkit::Rng;
@@ -33,7 +33,7 @@ pub struct Run {
 }
 
 /// Finds the planned places of an event.
-pub type Sites<'a> = &'a dyn Fn(Script, usize, Option<u32>) -> Vec<PlanSite>;
+pub type Sites<'a> = &'a dyn Fn(Script, usize, Option<u32>) -> Vec<PointIndex>;
 
 /// What the scheduler does not decide.
 pub struct World<'a> {
@@ -222,11 +222,11 @@ impl Driver<'_, '_> {
         }
         let access = self.machine.place(script).map(|what| Access { what, write: true });
         match self.scheduler.arrives(thread, &Arrival { marks: &sites, access }) {
-            AtSite::Go { stop_after } => {
+            GoOrHold::Go { stop_after } => {
                 self.asked[script] = true;
                 Some(stop_after)
             }
-            AtSite::Hold => None,
+            GoOrHold::Hold => None,
         }
     }
 

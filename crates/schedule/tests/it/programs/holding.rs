@@ -1,7 +1,7 @@
 //! Policies that hold threads before events: no thread is held for ever, chosen threads can run, the same seed gives
 //! the same run, every run replays; and they cause the violations they are designed for.
 
-use untorn_schedule::{CodePoint, Marks, Mode, PlanPoint, PlanSite, PolicyKind, Role, Scheduler};
+use untorn_schedule::{CodePoint, Marks, Mode, PlanPoint, PointIndex, PolicyKind, Role, Scheduler};
 
 use super::decisions::{options, world};
 use super::driver::{Run, World, drive};
@@ -25,8 +25,8 @@ fn marks() -> Marks {
     Marks { marks: (0..PLACES).map(mark).collect(), expected: Vec::new() }
 }
 
-fn sites(_: Script, _: usize, place: Option<u32>) -> Vec<PlanSite> {
-    place.filter(|&place| place < 3).map(PlanSite).into_iter().collect()
+fn sites(_: Script, _: usize, place: Option<u32>) -> Vec<PointIndex> {
+    place.filter(|&place| place < 3).map(PointIndex).into_iter().collect()
 }
 
 fn record(program: &Program, policy: PolicyKind, seed: u64) -> Result<Run, String> {

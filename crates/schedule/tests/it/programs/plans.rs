@@ -1,7 +1,7 @@
 //! Plans: feasible plans are followed, infeasible ones are released with a reason, and the program continues.
 
 use untorn_schedule::{
-    CodePoint, Mode, Options, Plan, PlanFailure, PlanPoint, PlanSite, PlanStep, PlanThread,
+    CodePoint, Mode, Options, Plan, PlanFailure, PlanPoint, PlanStep, PlanThread, PointIndex,
     PolicyKind, Schedule, Scheduler, ThreadId,
 };
 
@@ -39,7 +39,7 @@ fn follow(
     let places = plan.points();
     let site = |wanted: &PlanPoint| {
         let at = places.iter().position(|&place| place == wanted);
-        at.map(|at| PlanSite(at as u32))
+        at.map(|at| PointIndex(at as u32))
     };
     let sites = |script, event, place: Option<u32>| {
         let shared = place.and_then(|place| site(&shared_place(place)));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use untorn_schedule::{
-    CodePoint, ExpectedEvents, Marks, Mode, Options, PlanPoint, PlanSite, PolicyKind, Role,
+    CodePoint, ExpectedEvents, Marks, Mode, Options, PlanPoint, PointIndex, PolicyKind, Role,
     Scheduler, ThreadId,
 };
 
@@ -36,8 +36,8 @@ fn marks(expected: &[(Option<u32>, u64)]) -> Marks {
     }
 }
 
-fn sites(_: Script, _: usize, place: Option<u32>) -> Vec<PlanSite> {
-    place.filter(|&place| place == MARKED).map(|_| PlanSite(0)).into_iter().collect()
+fn sites(_: Script, _: usize, place: Option<u32>) -> Vec<PointIndex> {
+    place.filter(|&place| place == MARKED).map(|_| PointIndex(0)).into_iter().collect()
 }
 
 /// How often each order of the marked events occurs, as the scripts that execute them one after the other.

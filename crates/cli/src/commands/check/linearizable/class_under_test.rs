@@ -3,7 +3,7 @@
 use untorn_jvm::{ClassFacts, Member, SequentialJvm};
 use untorn_linearizability::{Constructor, Operation};
 
-use crate::exit::{Failure, Result};
+use crate::exit::{CliError, Result};
 
 /// Values of the parameters of a constructor that are tried: often they are a capacity, and many classes want a power
 /// of two.
@@ -37,7 +37,7 @@ impl ClassUnderTest {
     pub fn find(request: &ClassSelection, jvm: &mut SequentialJvm) -> Result<Self> {
         let ClassSelection { class, operations } = request;
         let facts = jvm.describe(class)?.ok_or_else(|| {
-            Failure::input(format!("the class {class} was not found")).way_out(
+            CliError::input(format!("the class {class} was not found")).way_out(
                 "is it on the class path? -- java -cp classes; a nested class is written com.acme.Outer$Inner",
             )
         })?;
@@ -74,7 +74,7 @@ fn constructors(class: &str, facts: &ClassFacts) -> Result<Vec<Constructor>> {
                 own.obstacle.as_deref().unwrap_or("value")
             ),
         };
-        return Err(Failure::input(format!("no object of {class} can be made: {why}")).way_out(
+        return Err(CliError::input(format!("no object of {class} can be made: {why}")).way_out(
             "write a small class beside your tests that extends or wraps it and has a constructor without parameters",
         ));
     };
@@ -95,7 +95,7 @@ fn all_operations(class: &str, facts: &ClassFacts) -> Result<(Vec<Operation>, Ve
     let (usable, rest): (Vec<&Member>, Vec<&Member>) =
         own.partition(|member| member.obstacle.is_none());
     if usable.is_empty() {
-        return Err(Failure::input(format!(
+        return Err(CliError::input(format!(
             "{class} declares no public method that could be called"
         ))
         .details(rest.iter().map(|member| not_called(member)))
@@ -121,11 +121,11 @@ fn named_operations(class: &str, facts: &ClassFacts, names: &[String]) -> Result
         let before = all.len();
         all.extend(usable.map(|member| operation(member)));
         if named.is_empty() {
-            return Err(Failure::input(format!("{class} has no public method {name}"))
+            return Err(CliError::input(format!("{class} has no public method {name}"))
                 .way_out(format!("it has: {}", names_of(facts))));
         }
         if all.len() == before {
-            return Err(Failure::input(format!("{name} of {class} cannot be called"))
+            return Err(CliError::input(format!("{name} of {class} cannot be called"))
                 .details(named.iter().map(|member| not_called(member)))
                 .way_out(
                     "parameters may be numbers, texts, enums, arrays and collections of them, Object, and functions; \

@@ -57,7 +57,7 @@ pub struct Hunted {
 }
 
 /// What a hunt needs.
-pub struct Hunt<'a> {
+pub struct ScenarioSearch<'a> {
     /// The program that runs scenarios.
     pub runner: &'a mut dyn FrontEnd,
     pub oracles: Oracles,
@@ -96,7 +96,7 @@ impl Explored {
     }
 }
 
-impl Hunt<'_> {
+impl ScenarioSearch<'_> {
     /// Explores scenarios until time is over.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use crate::scene::Excerpt;
 
 /// What a check did beside finding violations.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct CheckFacts {
+pub struct CheckSummary {
     pub command: Vec<String>,
     pub runs: u64,
     /// Runs that followed a plan.
@@ -20,7 +20,7 @@ pub struct CheckFacts {
     /// Happened, and some serial order gives the same values.
     pub harmless: u64,
     /// Predicted, and not reached.
-    pub unreached: Vec<Unreached>,
+    pub unreached: Vec<NoFinding>,
     /// What was not recorded, in words.
     pub unseen: Vec<String>,
     /// Events that were not analysed.
@@ -76,7 +76,7 @@ pub struct Setting {
 
 /// A prediction that did not come true.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Unreached {
+pub struct NoFinding {
     pub block: String,
     pub variable: String,
     pub pattern: String,

@@ -26,10 +26,11 @@ pub use shared::*;
 
 pub const EXIT_CODES: &str = "\
 Exit codes:
-  0  checked, and nothing torn (warnings that may be false alarms do not count)
-  1  violations found
+  0  checked, and nothing found (warnings that may be false alarms do not count)
+  1  findings: violations, deadlocks, failures
   2  bad usage or bad input: also a trace without blocks, because nothing was checked
-  3  could not run: a file cannot be written, checkers contradict each other";
+  3  could not run: a file cannot be written, checkers contradict each other
+  4  inconclusive: nothing was found, and too little was looked at";
 
 const EXAMPLES: &str = "\
 Examples:

@@ -12,10 +12,10 @@ pub const PREFIX: &str = "untorn: error: ";
 /// The meaning of the exit code. A later variant outranks an earlier one when several files are checked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Exit {
-    /// Checked, and nothing torn.
+    /// Checked, and nothing found.
     Clean = 0,
-    /// At least one violation.
-    Violations = 1,
+    /// At least one finding.
+    Findings = 1,
     /// Bad usage or bad input.
     BadInput = 2,
     /// Could not run: a file cannot be written, checkers contradict each other.
@@ -35,7 +35,7 @@ pub fn of_program(exit: ExitKind) -> u8 {
     match exit {
         ExitKind::Exit(code) => code as u8,
         ExitKind::Signal(signal) => 128_u8.saturating_add(signal as u8),
-        ExitKind::Deadlock => Exit::Violations as u8,
+        ExitKind::Deadlock => Exit::Findings as u8,
         ExitKind::TimedOut => Exit::CouldNotRun as u8,
     }
 }

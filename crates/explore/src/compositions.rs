@@ -1,4 +1,4 @@
-//! Calls that look meant to be one step: what a static analysis says of the program, see the crate `compose`.
+//! Calls that look meant to be one step: what a static analysis says of the program, see the crate `compositions`.
 
 use rustc_hash::FxHashMap;
 

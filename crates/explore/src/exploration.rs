@@ -6,8 +6,8 @@
 //! **What we changed, and why.**
 //! * Every run, whatever it was made for, is searched for instances of every target and for new
 //!   candidates: runs are what costs time, looking at them does not.
-//! * Candidates of one block, one field and one pattern are one finding. When one of them is proved by values,
-//!   the others are left alone; when it is proved less, they go on. Other fields and patterns of the block go on.
+//! * Candidates of one block, one variable and one pattern are one finding. When one of them is proved by values,
+//!   the others are left alone; when it is proved less, they go on. Other variables and patterns of the block go on.
 //! * Targets take turns: one that was tried less often comes first, then the likelier one.
 //! * Reorderings are as sure as they can be had: precise first, then simulated; guesses only when nothing else is
 //!   left to do. No plan is followed twice.
@@ -133,7 +133,7 @@ impl std::fmt::Debug for Exploration<'_> {
     }
 }
 
-/// A run to be made: for a target, by an arm of the undirected runs, or for neither.
+/// A run to be made: for a target, by an arm of the undirected runs, or for neither (control runs, lock orders).
 struct NextRun {
     spec: RunSpec,
     target: Option<usize>,
@@ -141,7 +141,7 @@ struct NextRun {
 }
 
 impl NextRun {
-    fn undirected(spec: RunSpec) -> Self {
+    fn without_target(spec: RunSpec) -> Self {
         Self { spec, target: None, arm: None }
     }
 }
@@ -202,7 +202,7 @@ impl<'a> Exploration<'a> {
     }
 
     fn run_loop(&mut self) -> Result<(), ExploreError> {
-        let mut initial = self.options.initial.clone().into_iter().map(NextRun::undirected);
+        let mut initial = self.options.initial.clone().into_iter().map(NextRun::without_target);
         while !self.is_over() {
             let requests: Vec<NextRun> = initial.by_ref().take(self.options.jobs.max(1)).collect();
             if requests.is_empty() {
@@ -226,7 +226,7 @@ impl<'a> Exploration<'a> {
         self.options.only.is_some() && !self.outcome.violations.is_empty()
     }
 
-    /// What to run next, at once: control runs; plans for different violations and for locks that are taken in
+    /// What to run next, at once: control runs; plans for different targets and for locks that are taken in
     /// different orders; undirected runs, from time to time and when there are no plans.
     fn next_runs(&mut self) -> Vec<NextRun> {
         let room = self.options.jobs.max(1);
@@ -240,18 +240,18 @@ impl<'a> Exploration<'a> {
             && let Some(plan) = self.sweep.next()
         {
             self.outcome.directed += 1;
-            requests.push(NextRun::undirected(RunSpec::plan(plan)));
+            requests.push(NextRun::without_target(RunSpec::plan(plan)));
         }
         self.fill_with_directed(&mut requests, room);
         if requests.is_empty()
             && let Some(plan) = self.lock_orders.next_plan()
         {
             self.outcome.directed += 1;
-            requests.push(NextRun::undirected(RunSpec::plan(plan)));
+            requests.push(NextRun::without_target(RunSpec::plan(plan)));
         }
         if requests.is_empty() && self.refuted_since_initial_run {
             self.refuted_since_initial_run = false;
-            requests.extend(self.options.initial.first().cloned().map(NextRun::undirected));
+            requests.extend(self.options.initial.first().cloned().map(NextRun::without_target));
         }
         while requests.len() < room {
             let Some(request) = self.next_undirected() else { break };
@@ -465,7 +465,7 @@ impl<'a> Exploration<'a> {
         Ok(Run::load(number, spec, self.without_usual(ran), trace, load)?)
     }
 
-    /// Looks at a run from every side.
+    /// Counts a run, adds its candidates, judges it, and keeps it.
     fn process_run(
         &mut self,
         number: u32,

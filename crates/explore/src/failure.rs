@@ -1,7 +1,7 @@
 //! Runs that fail: an uncaught exception, an exit code other than 0, a signal, a run that does not end, results that
 //! somebody judged to be wrong.
 //!
-//! A deadlock is a failure, too; it has its own type, because more is known of it (see [`crate::deadlock`]).
+//! A deadlock is no failure here: more is known of it (see [`crate::deadlock`]).
 
 use untorn_frontend::{ExitKind, PlainRun, RunResult, UncaughtException};
 use untorn_schedule::{RunSpec, Steering};
@@ -111,7 +111,7 @@ pub(crate) fn ended_well(ran: &RunResult) -> bool {
     ran.exit == ExitKind::Exit(0) && ran.uncaught.is_empty() && ran.wrong.is_none()
 }
 
-/// Whether the program itself ended a run badly. One that was stopped, or got stuck, did not.
+/// Whether the program itself ended a run badly. One that was stopped because it did not end, or got stuck, did not.
 pub(crate) fn failed(ran: &RunResult) -> bool {
     !ended_well(ran) && !matches!(ran.exit, ExitKind::TimedOut | ExitKind::Deadlock)
 }

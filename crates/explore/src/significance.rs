@@ -39,6 +39,8 @@ pub enum Significance {
     Statistic,
     /// The user said that the block is atomic, and it was interrupted; some serial order gives the same values.
     ConflictOnly,
+    /// The same, and it could not be decided whether some serial order gives the values.
+    ConflictUndecided,
     /// Something is visible, and whether it is due to the interruption could not be tested; nothing else speaks against
     /// it.
     Untested,
@@ -55,7 +57,7 @@ pub enum Benign {
     SameContents,
     /// A value that is put back at the end of the block was seen meanwhile, by code that writes nothing.
     PutBack,
-    /// It is about fields inside of the JDK's objects, and nothing shows.
+    /// It is about fields inside of objects of the language's library, and nothing shows.
     LibraryInsides,
     /// A critical section was interrupted, and some serial order gives the same values.
     Serial,
@@ -73,7 +75,7 @@ impl Significance {
             Self::InconsistentRead => 4,
             Self::ActedTwice => 5,
             Self::Statistic => 6,
-            Self::ConflictOnly => 7,
+            Self::ConflictOnly | Self::ConflictUndecided => 7,
             Self::Untested => 8,
             Self::Benign(_) => 9,
         }
@@ -117,7 +119,8 @@ impl Assessment<'_> {
             // If nobody reads what is left in the end, some serial order gives what was read, but leaves another value.
             _ if self.is_lost_update() => self.kind_of_loss(),
             Values::NotAtomic { .. } => Significance::InconsistentRead,
-            Values::Atomic | Values::Undecided(_) if self.is_named() => Significance::ConflictOnly,
+            Values::Atomic if self.is_named() => Significance::ConflictOnly,
+            Values::Undecided(_) if self.is_named() => Significance::ConflictUndecided,
             Values::Atomic => Significance::Benign(Benign::Serial),
             Values::Undecided(_) => Significance::Benign(Benign::Undecided),
         }

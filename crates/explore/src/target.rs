@@ -196,7 +196,7 @@ impl PredictedReordering {
     }
 }
 
-/// Why a target was given up.
+/// Why a target is no finding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoFinding {
     /// No reordering of a run reaches it: proved for every instance tried.
@@ -207,7 +207,7 @@ pub enum NoFinding {
     NoPlaces,
     /// Plans were followed as far as they went; the last one stopped because of this.
     NotFollowed(String),
-    /// It happened, and did no harm that anybody can see: some serial order gives the same values.
+    /// It happened, and nothing speaks against the block.
     Harmless,
     /// The budget ended first.
     OutOfBudget,

@@ -80,6 +80,9 @@ fn matters(significance: Significance) -> &'static str {
         Significance::ConflictOnly => {
             "the block was named as atomic; some serial order gives the same values"
         }
+        Significance::ConflictUndecided => {
+            "the block was named as atomic; it could not be decided whether a serial order gives the values"
+        }
         Significance::Benign(_) => "it does no harm",
     }
 }

@@ -168,7 +168,7 @@ impl fmt::Display for RecordingGap {
             Self::Skipped(what) => write!(f, "not instrumented: {what}"),
             Self::Used(what) => write!(f, "used, but not seen: {what}"),
             Self::UncontrolledThreads(_) => {
-                f.write_str("threads that the JVM itself started ran without control")
+                f.write_str("threads that the language's own runtime started ran without control")
             }
             Self::VirtualThreads(_) => f.write_str("virtual threads ran without control"),
             Self::BlockedOutside(often) => {

@@ -17,7 +17,7 @@ pub struct CheckSummary {
     pub threads: u64,
     pub candidates: u64,
     pub infeasible: u64,
-    /// Happened, and some serial order gives the same values.
+    /// Happened, and nothing speaks against the block.
     pub harmless: u64,
     /// Predicted, and not reached.
     pub unreached: Vec<NoFinding>,

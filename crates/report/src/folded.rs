@@ -57,7 +57,7 @@ impl BenignPattern {
                 "the block puts the value back, and the code that saw it meanwhile writes nothing"
             }
             Self::LibraryInsides => {
-                "it is about fields inside of the JDK's objects, and nothing shows outside"
+                "it is about fields inside of library objects, and nothing shows outside"
             }
             Self::Serial => "some serial order of the critical sections gives the same values",
             Self::Undecided => {
@@ -85,8 +85,7 @@ impl FoldedFinding {
                 self.headline
             ),
             FoldReason::Untested { effect } => format!(
-                "not tested: {}: visible: {effect}; no run could be made to see whether that shows without the \
-                 interruption",
+                "not tested: {}: visible: {effect}; it could not be tested whether the interruption is the reason",
                 self.headline
             ),
             FoldReason::TimingOnly { sleeper, held, place } => {

@@ -57,7 +57,7 @@ impl Ending {
             followed: (outcome.of > 0).then(|| Followed {
                 steps: outcome.followed as u64,
                 of: outcome.of as u64,
-                released: outcome.release.as_ref().map(ToString::to_string),
+                released: outcome.abandoned.as_ref().map(ToString::to_string),
                 premature_timeouts: outcome.premature_timeouts.clone(),
             }),
             ..RecordingSummary::default()

@@ -19,7 +19,7 @@ pub struct Outcome {
     /// Replay: where the run first differed from the schedule. From there on the schedule is ignored.
     pub divergence: Option<Divergence>,
     /// Plan: where and why it was given up.
-    pub release: Option<AbandonedPlan>,
+    pub abandoned: Option<AbandonedPlan>,
     /// The first cycle of threads that wait for each other's locks, even if others still run.
     pub lock_cycle: Option<Vec<ThreadId>>,
     /// Plan: time limits that passed while threads that could run were held. Not all, if there are many.
@@ -29,7 +29,7 @@ pub struct Outcome {
 impl Outcome {
     /// The schedule or plan was followed to its end.
     pub fn is_faithful(&self) -> bool {
-        self.followed == self.of && self.divergence.is_none() && self.release.is_none()
+        self.followed == self.of && self.divergence.is_none() && self.abandoned.is_none()
     }
 }
 

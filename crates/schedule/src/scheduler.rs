@@ -13,7 +13,7 @@ use crate::{
     PointIndex, Policy, PolicyKind, Reason, Rng, Schedule, Step, Turn,
 };
 
-/// What decides which thread runs.
+/// What the scheduler follows in a run: the steering that was asked for, or a recorded schedule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Mode {
     Policy(PolicyKind),
@@ -66,7 +66,7 @@ impl Default for Options {
     }
 }
 
-/// What is asked before the policy.
+/// What is asked before the policy, with how far it was followed.
 #[derive(Debug)]
 enum Guide {
     Nothing,
@@ -335,14 +335,23 @@ impl Scheduler {
             Guide::Replay(replay) => replay.divergence().cloned(),
             _ => None,
         };
-        let release = match &self.guide {
-            Guide::Plan(plan) => plan.release().cloned(),
+        let abandoned = match &self.guide {
+            Guide::Plan(plan) => plan.abandoned().cloned(),
             _ => None,
         };
         let lock_cycle = self.lock_cycle.clone();
         let (events, turns) = (self.events, self.turns);
         let premature_timeouts = self.delays.noted().to_vec();
-        Outcome { events, turns, followed, of, divergence, release, lock_cycle, premature_timeouts }
+        Outcome {
+            events,
+            turns,
+            followed,
+            of,
+            divergence,
+            abandoned,
+            lock_cycle,
+            premature_timeouts,
+        }
     }
 
     /// Ends the turn, if one is open, and decides what happens next.

@@ -20,7 +20,7 @@ impl Exploration<'_> {
         self.attempts = 1;
         self.options.initial.truncate(1);
         for spec in self.options.initial.clone() {
-            self.make_runs(vec![NextRun::undirected(spec)])?;
+            self.make_runs(vec![NextRun::without_target(spec)])?;
         }
         while !self.is_over() {
             let Some(target) = self.next_target(&BTreeSet::new()) else { break };
@@ -38,7 +38,7 @@ impl Exploration<'_> {
         let blind = policies.is_empty() || policies.iter().any(needs_marks);
         if blind && !self.is_over() {
             let first = RunSpec::policy(PolicyKind::RunToBlock, first_seed);
-            self.make_runs(vec![NextRun::undirected(first)])?;
+            self.make_runs(vec![NextRun::without_target(first)])?;
         }
         let mut turn = 0;
         while !self.is_over() && !policies.is_empty() {
@@ -48,7 +48,7 @@ impl Exploration<'_> {
             turn += 1;
             let length = self.runs.loaded().next_back().map(|run| run.history.len() as u64);
             let spec = self.hold_marks().spec(policy, seed, length);
-            self.make_runs(vec![NextRun::undirected(spec)])?;
+            self.make_runs(vec![NextRun::without_target(spec)])?;
         }
         Ok(())
     }

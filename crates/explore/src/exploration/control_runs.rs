@@ -66,7 +66,7 @@ impl Exploration<'_> {
         let control_run = self.control_runs.iter_mut().find(|control_run| !control_run.is_tried)?;
         control_run.is_tried = true;
         self.outcome.directed += 1;
-        Some(NextRun::undirected(RunSpec::plan(control_run.plan.clone())))
+        Some(NextRun::without_target(RunSpec::plan(control_run.plan.clone())))
     }
 
     /// Whether a violation waits for this run.

@@ -48,7 +48,7 @@ struct Counterfactual {
     /// Effects that show again, but no run without the interruption could be made.
     untested: Vec<Effect>,
     /// Effects of which nothing is known: the interruption could not be repeated.
-    unrepeated: Vec<Effect>,
+    not_reproduced: Vec<Effect>,
     /// Effects that do not show when the run is repeated.
     unsteady: Vec<Effect>,
     /// Runs without the interruption.
@@ -88,15 +88,15 @@ impl Exploration<'_> {
         if result.due.is_empty() && !result.shown_without_interruption.is_empty() {
             *self.shown_without_interruption.entry(key.clone()).or_default() += 1;
         }
-        let is_unclear = [&result.unsteady, &result.untested, &result.unrepeated]
+        let is_unclear = [&result.unsteady, &result.untested, &result.not_reproduced]
             .iter()
             .any(|unknown| !unknown.is_empty());
         // What shows whenever the block is interrupted counts, even if no run could be made in which it is not.
         let mut effects = [result.due, result.untested.clone()].concat();
         effects.truncate(MAX_SHOWN);
         let judged = judged.with_effects(run, key, instance, effects.clone());
-        effects.extend(result.unrepeated.iter().take(MAX_SHOWN).cloned());
-        let mut untested = [result.untested, result.unrepeated].concat();
+        effects.extend(result.not_reproduced.iter().take(MAX_SHOWN).cloned());
+        let mut untested = [result.untested, result.not_reproduced].concat();
         untested.retain(|effect| effects.contains(effect));
         Judgement { undone: result.runs, untested, effects, is_unclear, ..judged }
     }
@@ -111,7 +111,7 @@ impl Exploration<'_> {
     ) -> Counterfactual {
         let mut result = Counterfactual::default();
         let Some(again) = self.repeated(run, key, instance) else {
-            return Counterfactual { unrepeated: effects.to_vec(), ..result };
+            return Counterfactual { not_reproduced: effects.to_vec(), ..result };
         };
         let shows_again = |effect: &Effect| self.normal.shows(effect, &again);
         let mut due: Vec<Effect>;

@@ -375,7 +375,7 @@ impl Outcome {
         self.unseen.extend(more.unseen);
         self.unresolved = self.unresolved.max(more.unresolved);
         self.compositions_made.extend(more.compositions_made);
-        self.unrepeated += more.unrepeated;
+        self.unconfirmed_warm_runs += more.unconfirmed_warm_runs;
         self.repeated += more.repeated;
         self.conflict_orders += more.conflict_orders;
         self.interrupted |= more.interrupted;

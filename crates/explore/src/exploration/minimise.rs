@@ -1,11 +1,11 @@
-//! Looks for a simpler schedule of each violation: fewer switches that nothing but the scheduler wanted.
+//! Looks for a simpler schedule of each violation: fewer preemptions.
 //!
 //! **Paper:** Zeller, Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, IEEE Transactions on
 //! Software Engineering 28(2), 2002: delta debugging.
 //!
 //! **What we changed, and why.**
 //! * What is left out are steps of a plan, not parts of an input: between the steps every thread runs until it
-//!   blocks, so fewer steps are fewer switches.
+//!   blocks, so fewer steps are fewer preemptions.
 //! * The accesses of the violation alone are tried first. Nearly always they are enough, and one run is all it
 //!   takes.
 //!

@@ -41,7 +41,7 @@ pub struct Options {
     pub shard: Shard,
     /// Runs that may be made at once.
     pub jobs: usize,
-    /// Runs for one finding that look for a schedule with fewer switches.
+    /// Runs for one finding that look for a schedule with fewer preemptions.
     pub minimise: u32,
     /// Torn blocks direct runs and are no findings: whoever runs the program judges its results. It ends with the first
     /// run that fails or gets stuck.

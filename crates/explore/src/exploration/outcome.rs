@@ -169,7 +169,7 @@ pub struct Outcome {
     /// Compositions whose calls were both made in one activation of their method.
     pub compositions_made: BTreeSet<CompositionId>,
     /// Runs that showed something in a process that had made runs before, and did not show it in a fresh one.
-    pub unrepeated: u32,
+    pub unconfirmed_warm_runs: u32,
     /// Runs in a used process that showed something, and did so again in a fresh one.
     pub repeated: u32,
     /// Different orders of conflicting operations that runs had.

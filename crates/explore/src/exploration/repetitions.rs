@@ -8,7 +8,7 @@ use crate::steer;
 
 /// After so many runs in used processes that no fresh process repeated, and at least as many as were repeated, every run
 /// gets a fresh process.
-const MAX_UNREPEATED: u32 = 6;
+const MAX_UNCONFIRMED: u32 = 6;
 
 impl Exploration<'_> {
     /// Threads slept, or waited with a time limit, while a plan held others: what such a run shows may depend on timing.
@@ -48,8 +48,8 @@ impl Exploration<'_> {
                 return Ok(Some(fresh));
             }
         }
-        self.outcome.unrepeated += 1;
-        if self.outcome.unrepeated >= MAX_UNREPEATED.max(self.outcome.repeated) {
+        self.outcome.unconfirmed_warm_runs += 1;
+        if self.outcome.unconfirmed_warm_runs >= MAX_UNCONFIRMED.max(self.outcome.repeated) {
             self.front_end.use_fresh_only("what other runs showed did not happen again in one");
         }
         Ok(None)

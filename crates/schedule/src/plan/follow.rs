@@ -103,7 +103,7 @@ pub(crate) struct PlanFollower {
     polling: u64,
     options: Options,
     keeps_time: bool,
-    release: Option<AbandonedPlan>,
+    abandoned: Option<AbandonedPlan>,
 }
 
 impl PlanFollower {
@@ -134,7 +134,7 @@ impl PlanFollower {
             polling: 0,
             options,
             keeps_time: plan.keeps_time,
-            release: None,
+            abandoned: None,
         }
     }
 
@@ -142,8 +142,8 @@ impl PlanFollower {
         (self.at, self.steps.len())
     }
 
-    pub(crate) fn release(&self) -> Option<&AbandonedPlan> {
-        self.release.as_ref()
+    pub(crate) fn abandoned(&self) -> Option<&AbandonedPlan> {
+        self.abandoned.as_ref()
     }
 
     pub(crate) fn keeps_time(&self) -> bool {
@@ -154,11 +154,11 @@ impl PlanFollower {
     pub(crate) fn give_up(&mut self, why: PlanFailure) {
         let held = self.held.iter().filter(|&(_, &step)| step != self.at);
         let held = held.map(|(&thread, &step)| (thread, step)).collect();
-        self.release = Some(AbandonedPlan { step: self.at, why, held });
+        self.abandoned = Some(AbandonedPlan { step: self.at, why, held });
     }
 
     fn is_over(&self) -> bool {
-        self.release.is_some() || self.at == self.steps.len()
+        self.abandoned.is_some() || self.at == self.steps.len()
     }
 
     /// The thread of the current step, if it was started.

@@ -400,7 +400,7 @@ fn events_of_a_loop_in_vain(each: u64, helper_works: bool) -> Option<u64> {
     let (mut why, mut events) = (Reason::Budget, 0);
     for _ in 0..10_000 {
         let running = turn(&mut scheduler, why).thread;
-        if scheduler.outcome().release.is_some() {
+        if scheduler.outcome().abandoned.is_some() {
             return Some(events);
         }
         if running == thread(2) {

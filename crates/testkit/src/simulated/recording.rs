@@ -38,7 +38,7 @@ impl Recording {
         let followed = (self.outcome.of > 0).then(|| Followed {
             steps: self.outcome.followed as u64,
             of: self.outcome.of as u64,
-            released: self.outcome.release.as_ref().map(ToString::to_string),
+            released: self.outcome.abandoned.as_ref().map(ToString::to_string),
             premature_timeouts: self.outcome.premature_timeouts.clone(),
         });
         self.tables.meta = RunMeta {

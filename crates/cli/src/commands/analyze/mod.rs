@@ -63,7 +63,7 @@ pub fn run(config: &Analyze) -> Result<Exit> {
 fn judge(report: &TraceReport) -> Exit {
     let unchecked = report.notes.iter().any(|note| note.kind == NoteKind::NothingToCheck);
     match report.verdict {
-        TraceVerdict::NotSerializable => Exit::Violations,
+        TraceVerdict::NotSerializable => Exit::Findings,
         // A check that checked nothing must not look like a pass.
         TraceVerdict::Serializable | TraceVerdict::Undecided if unchecked => Exit::BadInput,
         TraceVerdict::Serializable | TraceVerdict::Undecided => Exit::Clean,

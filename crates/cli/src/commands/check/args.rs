@@ -114,7 +114,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "I/N")]
     pub shard: Option<String>,
 
-    /// Runs for one violation that look for a schedule with fewer switches
+    /// Runs for one violation that look for a schedule with fewer preemptions
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub minimise: u32,
 

@@ -256,8 +256,8 @@ fn summary(
             count(total.timed_out.into(), "run")
         ));
     }
-    if total.unrepeated > 0 {
-        let runs = count(total.unrepeated.into(), "run");
+    if total.unconfirmed_warm_runs > 0 {
+        let runs = count(total.unconfirmed_warm_runs.into(), "run");
         notes.push(format!(
             "{runs} showed something in a JVM that had made runs before, and not in a fresh one: not counted"
         ));

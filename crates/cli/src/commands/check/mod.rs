@@ -118,7 +118,7 @@ fn exit(outcome: &Outcome, report: &Report, check: &Check) -> Exit {
     let folded = !report.folded.is_empty() && check.fail_on == FailOn::FoldedFinding;
     let has_gaps = report.check.as_ref().is_some_and(|facts| !facts.gaps.is_empty());
     match () {
-        () if violations || failures || folded || !outcome.deadlocks.is_empty() => Exit::Violations,
+        () if violations || failures || folded || !outcome.deadlocks.is_empty() => Exit::Findings,
         () if has_gaps && !check.allow_inconclusive => Exit::Inconclusive,
         () => Exit::Clean,
     }

@@ -183,7 +183,7 @@ pub fn summary(
     console.say(&format!("  {}\n", effort(outcome)))?;
     super::inputs::summary(outcome, check.volume, console)?;
     compositions(outcome, check, console)?;
-    unrepeated(outcome, console)?;
+    not_replayed(outcome, console)?;
     unreached(outcome, check, console)?;
     folded(report, check, console)?;
     limits(outcome, console)?;
@@ -287,7 +287,7 @@ fn verdict(outcome: &Outcome) -> String {
 
 /// Violations and deadlocks whose run was not repeated exactly. They may have been shown before that was tried again
 /// with a simpler schedule.
-fn unrepeated(outcome: &Outcome, console: &mut Console) -> Result<()> {
+fn not_replayed(outcome: &Outcome, console: &mut Console) -> Result<()> {
     let violations =
         outcome.violations.iter().map(|found| (found.number, "violation", found.evidence.replay));
     let deadlocks =
@@ -370,10 +370,10 @@ fn limits(outcome: &Outcome, console: &mut Console) -> Result<()> {
             "  NOTE: {runs} failed in ways that are not listed: there were too many\n"
         ))?;
     }
-    if outcome.unrepeated > 0 {
+    if outcome.unconfirmed_warm_runs > 0 {
         console.say(&format!(
             "  NOTE: {} showed something in a JVM that had made runs before, and not in a fresh one: not counted\n",
-            count(outcome.unrepeated.into(), "run")
+            count(outcome.unconfirmed_warm_runs.into(), "run")
         ))?;
     }
     for words in unsearched(outcome) {

@@ -69,7 +69,7 @@ pub fn run(compare: &Compare) -> Result<Exit> {
         console.warn("interrupted: the last method had less time, and others may be missing");
     }
     let any = rows.iter().any(|row| !row.found.is_empty());
-    Ok(if any { Exit::Violations } else { Exit::Clean })
+    Ok(if any { Exit::Findings } else { Exit::Clean })
 }
 
 /// Runs one method. Gives what it found, and when it first found something.

@@ -87,7 +87,7 @@ impl Answer<'_> {
 
     fn judge(&self) -> Exit {
         match self.found.verdict {
-            ValueVerdict::NotAtomic(_) => Exit::Violations,
+            ValueVerdict::NotAtomic(_) => Exit::Findings,
             ValueVerdict::Atomic(_) if self.is_unchecked() => Exit::BadInput,
             ValueVerdict::Atomic(_) => Exit::Clean,
             ValueVerdict::Undecided(_) => Exit::CouldNotRun,

@@ -74,7 +74,7 @@ fn tell(report: &Report, parts: usize, path: &Path, console: &mut Console) -> Re
         path.display()
     ))?;
     Ok(match facts.verdict {
-        CheckVerdict::Findings => Exit::Violations,
+        CheckVerdict::Findings => Exit::Findings,
         CheckVerdict::Clean => Exit::Clean,
         CheckVerdict::Inconclusive => {
             console.put(&format!("  inconclusive: {}\n", coverage::why(&facts.gaps)))?;

@@ -60,7 +60,7 @@ pub fn run(config: &Predict) -> Result<Exit> {
         return Ok(Exit::BadInput);
     }
     let any = predictions.tally.feasible() > 0;
-    Ok(if any { Exit::Violations } else { Exit::Clean })
+    Ok(if any { Exit::Findings } else { Exit::Clean })
 }
 
 /// What to ask about, and whether that is all there is.

@@ -50,7 +50,7 @@ pub fn run(config: &ShowReport) -> Result<Exit> {
     }
     let is_new = report.findings().next().is_some() || !report.failures.is_empty();
     let new = known.is_some() && is_new;
-    Ok(if new { Exit::Violations } else { Exit::Clean })
+    Ok(if new { Exit::Findings } else { Exit::Clean })
 }
 
 fn show(report: &Report, known: Option<usize>, console: &mut Console) -> Result<()> {

@@ -220,7 +220,7 @@ fn verdict(verified: &Verified, evidence: &Evidence, console: &mut Console) -> R
             other => format!(" as {other}"),
         };
         console.put(&format!("{block} can STILL be torn{now}{place}: {effort}\n"))?;
-        return Ok(Exit::Violations);
+        return Ok(Exit::Findings);
     }
     let ended = if outcome.interrupted { "; interrupted before the end" } else { "" };
     let activity = &outcome.focus;

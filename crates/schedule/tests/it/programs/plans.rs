@@ -109,7 +109,7 @@ fn try_all_orders(program: &Program, seed: u64, tally: &mut Tally) -> Result<(),
             .map_err(|error| format!("{plan}: {error}"))?;
         let possible = graph.allows(&order);
         let faithful = run.outcome.is_faithful();
-        if faithful == run.outcome.release.is_some() || (faithful && !possible) {
+        if faithful == run.outcome.abandoned.is_some() || (faithful && !possible) {
             return Err(format!("{plan}: {:?}", run.outcome));
         }
         if faithful && !positions(&run.log, &order).is_some_and(|at| at.is_sorted()) {
@@ -206,7 +206,7 @@ fn failure(scripts: &[&[Op]], steps: &[(Script, u32)]) -> PlanFailure {
     let run = follow(&program(scripts), &plan(steps), PolicyKind::RunToBlock, options);
     let run = run.expect("the decisions are right");
     assert!(run.finished, "{run:?}");
-    run.outcome.release.expect("the plan cannot be followed").why
+    run.outcome.abandoned.expect("the plan cannot be followed").why
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn a_sleep_during_which_another_thread_is_held_is_noted() {
 fn a_plan_that_keeps_time_is_given_up_instead() {
     for sleeps in [&[50][..], &[3; 5]] {
         let run = sleeping(sleeps, true);
-        let why = run.outcome.release.as_ref().map(|release| release.why);
+        let why = run.outcome.abandoned.as_ref().map(|release| release.why);
         let expected = PlanFailure::Outruns { thread: ThreadId(1), held: ThreadId(2) };
         assert_eq!(why, Some(expected), "{sleeps:?}");
         assert_eq!(premature_timeouts(&run), []);
@@ -293,7 +293,7 @@ fn a_plan_that_keeps_time_is_followed_in_the_order_of_time() {
         follow(&program(scripts), &plan, PolicyKind::RunToBlock, options(0)).expect("right")
     };
     assert!(follow(&[(2, 1), (1, 0)]).outcome.is_faithful());
-    assert!(follow(&[(1, 0), (2, 1)]).outcome.release.is_some());
+    assert!(follow(&[(1, 0), (2, 1)]).outcome.abandoned.is_some());
 }
 
 /// The thread is allowed to acquire the lock, finds it held, and acquires it in a later turn. That turn must end

@@ -356,7 +356,7 @@ fn add(total: &mut Outcome, one: &Outcome) {
     total.whole_runs += one.whole_runs;
     total.searched_runs += one.searched_runs;
     total.timed_out += one.timed_out;
-    total.unrepeated += one.unrepeated;
+    total.unconfirmed_warm_runs += one.unconfirmed_warm_runs;
     total.conflict_orders += one.conflict_orders;
     total.unseen.extend(one.unseen.iter().cloned());
     total.time += one.time;

@@ -72,7 +72,7 @@ pub(crate) struct LoadOptions<'a> {
     pub entries: bool,
     /// Declared blocks of these names.
     pub blocks: &'a BTreeSet<String>,
-    /// The calls that are told as units, which are no blocks.
+    /// The calls that are tracked, which are no blocks.
     pub compositions: &'a Compositions,
 }
 

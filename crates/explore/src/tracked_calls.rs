@@ -1,4 +1,4 @@
-//! The calls of a run that were told as units: who made them, what they answered, which of them look meant to be one step.
+//! The tracked calls of a run: who made them, what they returned, which of them look meant to be one step.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::compositions::{CompositionId, Compositions, ResultKind};
 /// Calls of one activation that a second call may belong to.
 const MAX_EARLIER: usize = 64;
 
-/// What a call said, as far as its caller may decide by it.
+/// What a call returned, as far as its caller may decide by it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum CallResult {
     /// Nothing is given back.
@@ -44,7 +44,7 @@ impl std::fmt::Display for CallResult {
     }
 }
 
-/// How a unit ended.
+/// How a call ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum End {
     /// With this value, if it is known.
@@ -58,7 +58,7 @@ struct TrackedCall {
     begin: At,
     /// `None` if the run ends inside of it.
     end: Option<(At, End)>,
-    /// The unit around it.
+    /// The call around it.
     outer: Option<u32>,
     /// The call of the method that makes it.
     activation: At,
@@ -72,7 +72,7 @@ impl TrackedCall {
     }
 }
 
-/// Where a unit is called: the method, and where in its code.
+/// Where a call is called: the method, and where in its code.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct CallPlace {
     method: String,
@@ -99,10 +99,10 @@ pub(crate) struct Occurrence {
     nth: usize,
 }
 
-/// The units of a run.
+/// The tracked calls of a run.
 #[derive(Debug, Default)]
 pub(crate) struct TrackedCalls {
-    units: Vec<TrackedCall>,
+    calls: Vec<TrackedCall>,
     /// By thread, in the order of their beginnings.
     by_thread: Vec<Vec<u32>>,
     places: Vec<CallPlace>,
@@ -118,7 +118,7 @@ enum Frame {
 }
 
 impl TrackedCalls {
-    /// Takes the marks of units out of the events: they are neither blocks nor accesses.
+    /// Takes the events of tracked calls out of the trace: they are neither blocks nor accesses.
     pub(crate) fn take(events: &mut [Event], tables: &Tables, known: &Compositions) -> Self {
         let mut found = Self::default();
         if known.is_empty() {
@@ -147,12 +147,12 @@ impl TrackedCalls {
                     }
                 }
                 Op::Return { known, outcome, value, .. } => {
-                    if let Some(Frame::TrackedCall(unit)) = frames.pop() {
+                    if let Some(Frame::TrackedCall(call)) = frames.pop() {
                         let end = match outcome {
                             CallOutcome::Returned => End::Value(known.then_some(value)),
                             CallOutcome::Threw => End::Threw,
                         };
-                        found.units[unit as usize].end = Some((at, end));
+                        found.calls[call as usize].end = Some((at, end));
                         event.op = Op::HIDDEN;
                     }
                 }
@@ -189,9 +189,9 @@ impl TrackedCalls {
         place: u32,
         label: LabelId,
     ) {
-        let index = self.units.len() as u32;
+        let index = self.calls.len() as u32;
         let around = |frame: &Frame| match frame {
-            Frame::TrackedCall(unit) => Some(*unit),
+            Frame::TrackedCall(call) => Some(*call),
             Frame::Call(_) => None,
         };
         let called = |frame: &Frame| match frame {
@@ -201,18 +201,18 @@ impl TrackedCalls {
         let outer = frames.iter().rev().find_map(around);
         // A thread whose first events are missing has no activation: its calls belong to nothing.
         let activation = frames.iter().rev().find_map(called).unwrap_or(at);
-        self.units.push(TrackedCall { begin: at, end: None, outer, activation, place, label });
+        self.calls.push(TrackedCall { begin: at, end: None, outer, activation, place, label });
         self.by_thread[thread].push(index);
         frames.push(Frame::TrackedCall(index));
     }
 
-    /// The units around an event, the innermost first.
+    /// The tracked calls around an event, the innermost first.
     fn around(&self, thread: ThreadId, at: At) -> impl Iterator<Item = u32> {
         let own = self.by_thread.get(thread.index()).map_or(&[][..], Vec::as_slice);
-        let begun = own.partition_point(|&unit| self.units[unit as usize].begin <= at);
+        let begun = own.partition_point(|&call| self.calls[call as usize].begin <= at);
         let last = begun.checked_sub(1).map(|last| own[last]);
-        let chain = std::iter::successors(last, |&unit| self.units[unit as usize].outer);
-        chain.filter(move |&unit| self.units[unit as usize].contains(at))
+        let chain = std::iter::successors(last, |&call| self.calls[call as usize].outer);
+        chain.filter(move |&call| self.calls[call as usize].contains(at))
     }
 
     /// The composition that two accesses of one variable belong to: they are made from its first to its second call,
@@ -223,12 +223,12 @@ impl TrackedCalls {
         accesses: [At; 2],
     ) -> Option<CompositionInstance> {
         let [_, last] = accesses;
-        self.around(thread, accesses[0]).find_map(|unit| {
+        self.around(thread, accesses[0]).find_map(|call| {
             // Within one call it is that call which is torn.
-            if self.units[unit as usize].contains(last) {
+            if self.calls[call as usize].contains(last) {
                 return None;
             }
-            let all = self.made.get(&self.units[unit as usize].activation)?;
+            let all = self.made.get(&self.calls[call as usize].activation)?;
             let around = all.iter().filter(|made| self.is_around(made, accesses));
             let exact = around.clone().find(|made| self.makes(made, accesses) == [true; 2]);
             exact
@@ -249,20 +249,20 @@ impl TrackedCalls {
         [one.contains(first), other.contains(last)]
     }
 
-    fn place_of(&self, unit: u32) -> &CallPlace {
-        &self.places[self.units[unit as usize].place as usize]
+    fn place_of(&self, call: u32) -> &CallPlace {
+        &self.places[self.calls[call as usize].place as usize]
     }
 
     fn both(&self, made: &CompositionInstance) -> [&TrackedCall; 2] {
-        [made.first, made.second].map(|unit| &self.units[unit as usize])
+        [made.first, made.second].map(|call| &self.calls[call as usize])
     }
 
     fn pair(&self, known: &Compositions, first: u32, second: u32) -> Option<CompositionInstance> {
-        let [one, other] = [first, second].map(|unit| &self.units[unit as usize]);
+        let [one, other] = [first, second].map(|call| &self.calls[call as usize]);
         if one.activation != other.activation || one.begin >= other.begin {
             return None;
         }
-        let [from, to] = [first, second].map(|unit| self.place_of(unit));
+        let [from, to] = [first, second].map(|call| self.place_of(call));
         let ids = known.of_method(&from.method).iter();
         let id = ids
             .copied()
@@ -274,8 +274,8 @@ impl TrackedCalls {
     fn compose(&self, known: &Compositions) -> FxHashMap<At, Vec<CompositionInstance>> {
         let mut earlier: FxHashMap<At, VecDeque<u32>> = FxHashMap::default();
         let mut all: FxHashMap<At, Vec<CompositionInstance>> = FxHashMap::default();
-        for second in 0..self.units.len() as u32 {
-            let activation = self.units[second as usize].activation;
+        for second in 0..self.calls.len() as u32 {
+            let activation = self.calls[second as usize].activation;
             let own = earlier.entry(activation).or_default();
             let mut seen = FxHashSet::default();
             let made = own.iter().rev().filter_map(|&first| self.pair(known, first, second));
@@ -310,8 +310,8 @@ impl TrackedCalls {
     pub(crate) fn first_of(&self, history: &History, made: &CompositionInstance) -> Occurrence {
         let thread = history.event(self.both(made)[0].begin).thread;
         let place = self.place_of(made.first);
-        let before = self.by_thread[thread.index()].iter().take_while(|&&unit| unit != made.first);
-        let nth = before.filter(|&&unit| self.place_of(unit) == place).count();
+        let before = self.by_thread[thread.index()].iter().take_while(|&&call| call != made.first);
+        let nth = before.filter(|&&call| self.place_of(call) == place).count();
         Occurrence { id: made.id, thread, place: place.clone(), nth }
     }
 
@@ -323,10 +323,10 @@ impl TrackedCalls {
         first: &Occurrence,
     ) -> Option<[CallResult; 2]> {
         let own = self.by_thread.get(first.thread.index())?.iter();
-        let mut same = own.filter(|&&unit| self.place_of(unit) == &first.place);
-        let unit = *same.nth(first.nth)?;
-        let all = self.made.get(&self.units[unit as usize].activation)?;
-        let made = all.iter().find(|made| made.id == first.id && made.first == unit)?;
+        let mut same = own.filter(|&&call| self.place_of(call) == &first.place);
+        let call = *same.nth(first.nth)?;
+        let all = self.made.get(&self.calls[call as usize].activation)?;
+        let made = all.iter().find(|made| made.id == first.id && made.first == call)?;
         if !self.is_undisturbed(history, made) {
             return None;
         }
@@ -340,7 +340,7 @@ impl TrackedCalls {
         end.0 - first.begin.0 == history.nth(end) - history.nth(first.begin)
     }
 
-    /// What the two calls said; `None` if the run ended before.
+    /// What the two calls returned; `None` if the run ended before.
     pub(crate) fn answers(
         &self,
         known: &Compositions,
@@ -350,8 +350,8 @@ impl TrackedCalls {
         Some([self.answer(made.first, first.result)?, self.answer(made.second, second.result)?])
     }
 
-    fn answer(&self, unit: u32, kind: ResultKind) -> Option<CallResult> {
-        let (_, end) = self.units[unit as usize].end?;
+    fn answer(&self, call: u32, kind: ResultKind) -> Option<CallResult> {
+        let (_, end) = self.calls[call as usize].end?;
         let End::Value(value) = end else { return Some(CallResult::Threw) };
         let Some(Value(value)) = value else { return Some(CallResult::Done) };
         Some(match (kind, value.cast_signed()) {
@@ -375,12 +375,12 @@ impl TrackedCalls {
         thread: ThreadId,
         accesses: [At; 2],
     ) -> [ObservedCall; 2] {
-        let activation = self.units[made.first as usize].activation;
-        let own = |unit: &u32| self.units[*unit as usize].activation == activation;
+        let activation = self.calls[made.first as usize].activation;
+        let own = |call: &u32| self.calls[*call as usize].activation == activation;
         let around = |at: At| self.around(thread, at).find(own);
         let [first, last] = accesses.map(around);
-        let units = [first.unwrap_or(made.first), last.unwrap_or(made.second)];
-        units.map(|unit| self.observed(known, unit))
+        let calls = [first.unwrap_or(made.first), last.unwrap_or(made.second)];
+        calls.map(|call| self.observed(known, call))
     }
 
     /// The call of another thread around an event: one of the same class as a composition's, if there is one.
@@ -392,18 +392,18 @@ impl TrackedCalls {
         at: At,
     ) -> Option<ObservedCall> {
         let classes = known.get(made.id).calls.each_ref().map(|call| &call.class);
-        let is_alike = |unit: &u32| classes.contains(&&self.place_of(*unit).class);
+        let is_alike = |call: &u32| classes.contains(&&self.place_of(*call).class);
         let mut alike = self.around(thread, at).filter(is_alike);
-        let unit = alike.next().or_else(|| self.around(thread, at).next())?;
-        Some(self.observed(known, unit))
+        let call = alike.next().or_else(|| self.around(thread, at).next())?;
+        Some(self.observed(known, call))
     }
 
-    fn observed(&self, known: &Compositions, unit: u32) -> ObservedCall {
-        let TrackedCall { label, begin, .. } = self.units[unit as usize];
+    fn observed(&self, known: &Compositions, call: u32) -> ObservedCall {
+        let TrackedCall { label, begin, .. } = self.calls[call as usize];
         ObservedCall {
             label,
             begin,
-            answer: self.answer(unit, known.result(&self.place_of(unit).api)),
+            answer: self.answer(call, known.result(&self.place_of(call).api)),
         }
     }
 }
@@ -440,7 +440,7 @@ mod tests {
         }])
     }
 
-    /// A run, told word by word: `call Queue.isEmpty:3`, `return 1`, `throw`, `step`.
+    /// A run, given word by word: `call Queue.isEmpty:3`, `return 1`, `throw`, `step`.
     fn run(words: &[&str]) -> (TrackedCalls, Vec<Event>) {
         let mut tables = Tables::default();
         let mut events = Vec::new();
@@ -482,8 +482,8 @@ mod tests {
     }
 
     fn answers(words: &[&str]) -> Vec<[CallResult; 2]> {
-        let (units, _) = run(words);
-        units.all_made().filter_map(|made| units.answers(&known(), made)).collect()
+        let (calls, _) = run(words);
+        calls.all_made().filter_map(|made| calls.answers(&known(), made)).collect()
     }
 
     #[test]
@@ -513,9 +513,9 @@ mod tests {
     #[test]
     fn accesses_belong_to_the_calls_around_them() {
         let words = ["call Desk.serve", "call Queue.isEmpty:3", "step", "return 0", "step"];
-        let (units, events) =
+        let (calls, events) =
             run(&[&words[..], &["call Queue.remove:9", "step", "return 1"]].concat());
-        let made = |accesses: [u32; 2]| units.composition(ThreadId(0), accesses.map(At));
+        let made = |accesses: [u32; 2]| calls.composition(ThreadId(0), accesses.map(At));
         assert!(made([2, 6]).is_some(), "one in each call");
         assert!(made([2, 4]).is_some(), "one of the first call, one behind it");
         assert!(made([2, 2]).is_none(), "both in one call");

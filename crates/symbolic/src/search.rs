@@ -114,7 +114,7 @@ impl Search {
         self.tally
     }
 
-    /// Inputs that no run had; `None` if nothing is left to turn.
+    /// Inputs that no run had; `None` if no branch is left to negate.
     pub fn propose(&mut self) -> Option<Proposal> {
         for _ in 0..MAX_QUESTIONS {
             let (rank, run, step, way) = self.best()?;

@@ -314,6 +314,7 @@ impl Outcome {
 
     /// Adds what an exploration with other inputs has found.
     fn absorb(&mut self, more: Self, inputs: &Inputs) {
+        self.add_runs(&more);
         let offset = self.last_run;
         self.last_run += more.last_run;
         let with = |evidence: &mut Evidence| {
@@ -324,9 +325,17 @@ impl Outcome {
             with(&mut found.evidence);
             self.violations.push(found);
         }
-        for mut found in more.timed_violations {
+        for (own, more) in
+            [(&mut self.timed_violations, more.timed_violations), (&mut self.folded, more.folded)]
+        {
+            own.extend(more.into_iter().map(|mut found| {
+                with(&mut found.evidence);
+                found
+            }));
+        }
+        for mut found in more.timed_failures {
             with(&mut found.evidence);
-            self.timed_violations.push(found);
+            self.timed_failures.push(found);
         }
         for mut found in more.deadlocks {
             if self.has_deadlock(&found.signature) {
@@ -359,26 +368,6 @@ impl Outcome {
             infeasible: more.infeasible,
             bodies: more.bodies,
         });
-        self.runs += more.runs;
-        self.directed += more.directed;
-        self.events += more.events;
-        self.left_out += more.left_out;
-        self.unsearched += more.unsearched;
-        self.threads = self.threads.max(more.threads);
-        self.deadlocked_runs += more.deadlocked_runs;
-        self.good_runs += more.good_runs;
-        self.failed_runs += more.failed_runs;
-        self.whole_runs += more.whole_runs;
-        self.searched_runs += more.searched_runs;
-        self.timed_out += more.timed_out;
-        self.cut_off += more.cut_off;
-        self.unseen.extend(more.unseen);
-        self.unresolved = self.unresolved.max(more.unresolved);
-        self.compositions_made.extend(more.compositions_made);
-        self.unconfirmed_warm_runs += more.unconfirmed_warm_runs;
-        self.repeated += more.repeated;
-        self.conflict_orders += more.conflict_orders;
-        self.interrupted |= more.interrupted;
     }
 
     /// Most candidates are the same with all inputs.

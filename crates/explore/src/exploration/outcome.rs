@@ -188,6 +188,31 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Counts the runs of another exploration of the program, and what was seen and not seen in them.
+    pub fn add_runs(&mut self, more: &Self) {
+        self.runs += more.runs;
+        self.directed += more.directed;
+        self.events += more.events;
+        self.left_out += more.left_out;
+        self.unsearched += more.unsearched;
+        self.threads = self.threads.max(more.threads);
+        self.deadlocked_runs += more.deadlocked_runs;
+        self.more_failures += more.more_failures;
+        self.good_runs += more.good_runs;
+        self.failed_runs += more.failed_runs;
+        self.whole_runs += more.whole_runs;
+        self.searched_runs += more.searched_runs;
+        self.timed_out += more.timed_out;
+        self.cut_off += more.cut_off;
+        self.unseen.extend(more.unseen.iter().cloned());
+        self.unresolved = self.unresolved.max(more.unresolved);
+        self.compositions_made.extend(more.compositions_made.iter().cloned());
+        self.unconfirmed_warm_runs += more.unconfirmed_warm_runs;
+        self.repeated += more.repeated;
+        self.conflict_orders += more.conflict_orders;
+        self.interrupted |= more.interrupted;
+    }
+
     /// The number of what is found next.
     pub(crate) fn next_number(&self) -> u32 {
         self.earlier + (self.violations.len() + self.deadlocks.len()) as u32 + 1

@@ -17,7 +17,7 @@ pub fn summary(outcome: &Outcome, volume: Volume, console: &mut Console) -> Resu
     if search.divergences > 0 {
         let place = search.divergence.as_deref().unwrap_or_default();
         console.say(&format!(
-            "  NOTE: re-execution lost its way {}, first at {}: inputs behind that were not found\n",
+            "  NOTE: re-execution diverged {}, first at {}: inputs behind that were not found\n",
             untorn_report::phrasing::times(search.divergences),
             plain(place),
         ))?;
@@ -63,7 +63,7 @@ fn effort(search: &InputSearchSummary) -> String {
     }
     match (&search.why_not, search.is_exhausted) {
         (Some(why), _) => words.push(format!("no more: {why}")),
-        (None, true) => words.push("nothing left to turn".to_owned()),
+        (None, true) => words.push("no branch left to negate".to_owned()),
         (None, false) => {}
     }
     words.join(", ")

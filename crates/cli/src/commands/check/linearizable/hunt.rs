@@ -345,19 +345,7 @@ fn forget(outcome: &Outcome) {
 
 /// Counts an exploration; its findings are kept elsewhere.
 fn add(total: &mut Outcome, one: &Outcome) {
-    total.runs += one.runs;
-    total.directed += one.directed;
-    total.events += one.events;
-    total.left_out += one.left_out;
-    total.threads = total.threads.max(one.threads);
+    total.add_runs(one);
     total.candidates += one.candidates;
-    total.good_runs += one.good_runs;
-    total.failed_runs += one.failed_runs;
-    total.whole_runs += one.whole_runs;
-    total.searched_runs += one.searched_runs;
-    total.timed_out += one.timed_out;
-    total.unconfirmed_warm_runs += one.unconfirmed_warm_runs;
-    total.conflict_orders += one.conflict_orders;
-    total.unseen.extend(one.unseen.iter().cloned());
     total.time += one.time;
 }

@@ -32,7 +32,7 @@ pub fn search(core: &Core, order: &Order, budget: &mut u64) -> SearchResult {
     loop {
         replay.run_harmless();
         if replay.is_complete() {
-            return SearchResult::Found(replay.ran.iter().map(|&(node, _)| node).collect());
+            return SearchResult::Found(replay.executed.iter().map(|&(node, _)| node).collect());
         }
         replay.key(&mut key);
         if !met.contains(key.as_slice()) {
@@ -42,7 +42,7 @@ pub fn search(core: &Core, order: &Order, budget: &mut u64) -> SearchResult {
             *budget -= 1;
             states += 1;
             met.insert(key.as_slice().into());
-            frames.push((replay.ran.len(), replay.choices(Preference::Guess)));
+            frames.push((replay.executed.len(), replay.choices(Preference::Guess)));
         }
         let chain = loop {
             let Some((depth, choices)) = frames.last_mut() else {

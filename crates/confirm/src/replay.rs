@@ -22,7 +22,7 @@ pub struct Replay<'a> {
     slot_reads_left: Vec<u32>,
     sources_left: Vec<u32>,
     /// The nodes that have run, with the chain of each.
-    pub ran: Vec<(Node, u32)>,
+    pub executed: Vec<(Node, u32)>,
     /// Overwritten values, to go back.
     overwritten: Vec<Class>,
 }
@@ -63,7 +63,7 @@ impl<'a> Replay<'a> {
             reads_left: vec![0; core.values.len()],
             slot_reads_left: vec![0; core.slots.len()],
             sources_left: vec![0; core.values.len()],
-            ran: Vec::with_capacity(core.nodes()),
+            executed: Vec::with_capacity(core.nodes()),
             overwritten: Vec::new(),
         };
         new.done[0] |= 1; // the virtual first block
@@ -80,7 +80,7 @@ impl<'a> Replay<'a> {
     }
 
     pub fn is_complete(&self) -> bool {
-        self.ran.len() + 1 == self.core.nodes()
+        self.executed.len() + 1 == self.core.nodes()
     }
 
     /// The next node of a chain.
@@ -141,13 +141,13 @@ impl<'a> Replay<'a> {
         }
         self.done[node.index() / 64] |= 1 << (node.index() % 64);
         self.next[chain] += 1;
-        self.ran.push((node, chain as u32));
+        self.executed.push((node, chain as u32));
     }
 
     /// Takes back nodes until only `count` have run.
     pub fn back_to(&mut self, count: usize) {
-        while self.ran.len() > count {
-            let Some((node, chain)) = self.ran.pop() else { return };
+        while self.executed.len() > count {
+            let Some((node, chain)) = self.executed.pop() else { return };
             for act in self.core.acts(node).iter().rev() {
                 if let Some(class) = act.fin {
                     self.sources_left[class.index()] += 1;

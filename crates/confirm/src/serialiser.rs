@@ -27,9 +27,9 @@ fn attempt(core: &Core, order: &Order, budget: u64, preference: Preference) -> O
     loop {
         replay.run_harmless();
         if replay.is_complete() {
-            return Some(replay.ran.iter().map(|&(node, _)| node).collect());
+            return Some(replay.executed.iter().map(|&(node, _)| node).collect());
         }
-        frames.push((replay.ran.len(), replay.choices(preference)));
+        frames.push((replay.executed.len(), replay.choices(preference)));
         let chain = loop {
             let (depth, choices) = frames.last_mut()?;
             if let Some((_, _, chain)) = choices.pop() {

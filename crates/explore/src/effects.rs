@@ -66,21 +66,21 @@ struct Sample {
 impl NormalBehaviour {
     /// Adds a run in which nothing was found. One that failed says nothing of what is normal, as long as another one
     /// ended well.
-    pub(crate) fn add_good_run(&mut self, ran: &RunResult) {
-        self.all.add_good_run(ran);
-        if ended_well(ran) {
-            self.good.add_good_run(ran);
+    pub(crate) fn add_good_run(&mut self, result: &RunResult) {
+        self.all.add_good_run(result);
+        if ended_well(result) {
+            self.good.add_good_run(result);
         }
     }
 
     /// What is new in a run.
-    pub(crate) fn compare(&self, ran: &RunResult) -> Vec<Effect> {
-        self.sample().compare(ran)
+    pub(crate) fn compare(&self, result: &RunResult) -> Vec<Effect> {
+        self.sample().compare(result)
     }
 
     /// Whether an effect of another run shows in this one, too.
-    pub(crate) fn shows(&self, effect: &Effect, ran: &RunResult) -> bool {
-        self.sample().shows(effect, ran)
+    pub(crate) fn shows(&self, effect: &Effect, result: &RunResult) -> bool {
+        self.sample().shows(effect, result)
     }
 
     fn sample(&self) -> &Sample {
@@ -89,14 +89,14 @@ impl NormalBehaviour {
 }
 
 impl Sample {
-    fn add_good_run(&mut self, ran: &RunResult) {
+    fn add_good_run(&mut self, result: &RunResult) {
         if self.runs >= ENOUGH_RUNS {
-            let is_surprising = self.new_lines(ran).next().is_some();
+            let is_surprising = self.new_lines(result).next().is_some();
             self.surprising += u32::from(is_surprising);
         }
-        self.exits.insert(ran.exit);
-        self.exceptions.extend(ran.uncaught.iter().map(source_of));
-        let counts = count_lines(ran);
+        self.exits.insert(result.exit);
+        self.exceptions.extend(result.uncaught.iter().map(source_of));
+        let counts = count_lines(result);
         for (line, [fewest, _]) in &mut self.lines {
             *fewest = (*fewest).min(counts.get(line).copied().unwrap_or(0));
         }
@@ -109,30 +109,30 @@ impl Sample {
         self.runs += 1;
     }
 
-    fn compare(&self, ran: &RunResult) -> Vec<Effect> {
+    fn compare(&self, result: &RunResult) -> Vec<Effect> {
         if self.runs == 0 {
             return Vec::new();
         }
-        let new = ran.uncaught.iter().filter(|one| !self.exceptions.contains(&source_of(one)));
+        let new = result.uncaught.iter().filter(|one| !self.exceptions.contains(&source_of(one)));
         let mut effects: BTreeSet<Effect> = new.cloned().map(Effect::Exception).collect();
         // To end well is no harm, and that a run does not end may be due to threads that we hold.
-        let may_be_harm = !matches!(ran.exit, ExitKind::Exit(0) | ExitKind::TimedOut);
-        if may_be_harm && !self.exits.contains(&ran.exit) {
-            effects.insert(Effect::Exit(ran.exit));
+        let may_be_harm = !matches!(result.exit, ExitKind::Exit(0) | ExitKind::TimedOut);
+        if may_be_harm && !self.exits.contains(&result.exit) {
+            effects.insert(Effect::Exit(result.exit));
         }
-        effects.extend(self.other_lines(ran, !effects.is_empty()));
+        effects.extend(self.other_lines(result, !effects.is_empty()));
         effects.into_iter().collect()
     }
 
-    fn shows(&self, effect: &Effect, ran: &RunResult) -> bool {
-        let count = |line: &String| count_lines(ran).get(line).copied().unwrap_or(0);
+    fn shows(&self, effect: &Effect, result: &RunResult) -> bool {
+        let count = |line: &String| count_lines(result).get(line).copied().unwrap_or(0);
         let usual = |line: &String| self.lines.get(line).copied().unwrap_or_default();
         match effect {
             Effect::Exception(exception) => {
                 let source = source_of(exception);
-                ran.uncaught.iter().any(|own| source_of(own) == source)
+                result.uncaught.iter().any(|own| source_of(own) == source)
             }
-            Effect::Exit(exit) => ran.exit == *exit,
+            Effect::Exit(exit) => result.exit == *exit,
             Effect::Output(line) => count(line) > usual(line)[1],
             Effect::Missing(line) => count(line) < usual(line)[0],
         }
@@ -145,21 +145,21 @@ impl Sample {
     }
 
     /// Lines that no run before had, or not so often.
-    fn new_lines(&self, ran: &RunResult) -> impl Iterator<Item = String> {
-        let counts = count_lines(ran);
+    fn new_lines(&self, result: &RunResult) -> impl Iterator<Item = String> {
+        let counts = count_lines(result);
         let most = |line: &str| self.lines.get(line).map_or(0, |&[_, most]| most);
         let is_more = |line: &String| counts.get(line).is_some_and(|&n| n > most(line));
-        lines(ran).filter(is_more).collect::<Vec<_>>().into_iter()
+        lines(result).filter(is_more).collect::<Vec<_>>().into_iter()
     }
 
     /// The first lines that are printed too often; if there are none, one that is printed too seldom. A run that failed
     /// did not come to all of its lines.
-    fn other_lines(&self, ran: &RunResult, failed: bool) -> Vec<Effect> {
+    fn other_lines(&self, result: &RunResult, failed: bool) -> Vec<Effect> {
         if self.is_noisy() {
             return Vec::new();
         }
         let mut more: Vec<Effect> = Vec::new();
-        for effect in self.new_lines(ran).map(Effect::Output) {
+        for effect in self.new_lines(result).map(Effect::Output) {
             if more.len() < MAX_LINES && !more.contains(&effect) {
                 more.push(effect);
             }
@@ -167,7 +167,7 @@ impl Sample {
         if !more.is_empty() {
             return more;
         }
-        let counts = count_lines(ran);
+        let counts = count_lines(result);
         let is_missing = |line: &str, fewest: u32| counts.get(line).copied().unwrap_or(0) < fewest;
         let mut missing = self.lines.iter().filter(|(line, [fewest, _])| is_missing(line, *fewest));
         let counts_less = !failed && self.runs >= ENOUGH_RUNS;
@@ -180,20 +180,20 @@ fn source_of(exception: &UncaughtException) -> (String, Option<String>) {
     (exception.kind.clone(), exception.place.clone())
 }
 
-fn count_lines(ran: &RunResult) -> BTreeMap<String, u32> {
+fn count_lines(result: &RunResult) -> BTreeMap<String, u32> {
     let mut counts = BTreeMap::new();
-    for line in lines(ran) {
+    for line in lines(result) {
         *counts.entry(line).or_default() += 1;
     }
     counts
 }
 
 /// The lines of both streams. Uncaught exceptions are effects of their own, and their stack traces are not lines.
-fn lines(ran: &RunResult) -> impl Iterator<Item = String> {
-    let stdout = String::from_utf8_lossy(&ran.stdout);
-    let stderr = String::from_utf8_lossy(&ran.stderr);
+fn lines(result: &RunResult) -> impl Iterator<Item = String> {
+    let stdout = String::from_utf8_lossy(&result.stdout);
+    let stderr = String::from_utf8_lossy(&result.stderr);
     let out = stdout.lines().map(mask_noise);
-    let heads: BTreeSet<String> = ran.uncaught.iter().map(ToString::to_string).collect();
+    let heads: BTreeSet<String> = result.uncaught.iter().map(ToString::to_string).collect();
     let is_trace = |line: &str| {
         let line = line.trim_start();
         line.starts_with("at ")
@@ -208,7 +208,7 @@ fn lines(ran: &RunResult) -> impl Iterator<Item = String> {
 pub(crate) mod tests {
     use super::*;
 
-    pub(crate) fn result(
+    pub(crate) fn run_result(
         exit: ExitKind,
         stdout: &str,
         uncaught: &[(&str, &str, Option<&str>)],
@@ -226,7 +226,7 @@ pub(crate) mod tests {
     }
 
     fn good(stdout: &str) -> RunResult {
-        result(ExitKind::Exit(0), stdout, &[])
+        run_result(ExitKind::Exit(0), stdout, &[])
     }
 
     fn printed(effects: &[Effect]) -> Vec<String> {
@@ -239,7 +239,7 @@ pub(crate) mod tests {
         normal.add_good_run(&good("a\nb\n"));
         assert_eq!(normal.compare(&good("b\na\n")), []);
         let failed = [("java.lang.AssertionError", "\"x\" is 5", None)];
-        let bad = result(ExitKind::Exit(1), "b\nlost 5\n", &failed);
+        let bad = run_result(ExitKind::Exit(1), "b\nlost 5\n", &failed);
         assert_eq!(
             printed(&normal.compare(&bad)),
             ["uncaught: java.lang.AssertionError: \"x\" is 5", "exit code 1", "printed \"lost 5\""]
@@ -248,10 +248,10 @@ pub(crate) mod tests {
 
     #[test]
     fn a_crash_is_never_learned_as_normal_once_a_run_ended_well() {
-        let crash = result(ExitKind::Exit(1), "", &[("Error", "", None)]);
+        let crash = run_result(ExitKind::Exit(1), "", &[("Error", "", None)]);
         for order in [[&good("a\n"), &crash], [&crash, &good("a\n")]] {
             let mut normal = NormalBehaviour::default();
-            order.into_iter().for_each(|ran| normal.add_good_run(ran));
+            order.into_iter().for_each(|result| normal.add_good_run(result));
             assert!(printed(&normal.compare(&crash)).contains(&"uncaught: Error".to_owned()));
         }
     }
@@ -264,7 +264,7 @@ pub(crate) mod tests {
             normal.add_good_run(&good(&format!("took {run} steps\n")));
         }
         assert_eq!(normal.compare(&good("took 77 steps\n")), []);
-        let bad = result(ExitKind::Exit(1), "took 78 steps\n", &[("Error", "x", None)]);
+        let bad = run_result(ExitKind::Exit(1), "took 78 steps\n", &[("Error", "x", None)]);
         assert_eq!(printed(&normal.compare(&bad)), ["uncaught: Error: x", "exit code 1"]);
         let mut calm = NormalBehaviour::default();
         for _ in 0..2 * ENOUGH_RUNS {
@@ -296,7 +296,7 @@ pub(crate) mod tests {
     fn standard_error_counts_and_stack_traces_count_once() {
         let mut normal = NormalBehaviour::default();
         normal.add_good_run(&good(""));
-        let mut bad = result(ExitKind::Exit(0), "", &[("Error", "x", None)]);
+        let mut bad = run_result(ExitKind::Exit(0), "", &[("Error", "x", None)]);
         bad.stderr = b"Exception in thread \"t\" Error: x\n\tat A.b(A.java:1)\n".to_vec();
         assert_eq!(printed(&normal.compare(&bad)), ["uncaught: Error: x"]);
         let mut warned = good("");

@@ -25,6 +25,7 @@ mod cause;
 mod control_runs;
 mod counterfactual;
 mod evidence;
+mod explore;
 mod failures;
 mod focus;
 mod inputs;
@@ -32,12 +33,14 @@ mod judging;
 mod minimise;
 mod options;
 mod outcome;
+mod process_run;
 mod repetitions;
 mod replays;
 pub(crate) mod run_store;
 mod sweep;
 mod target_set;
 mod undirected;
+mod with_inputs;
 
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
@@ -45,19 +48,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
-use untorn_frontend::{
-    ExitKind, FrontEnd, FrontEndError, FrontEndErrorKind, PlainRun, RecordingGap, RunResult,
-};
+use untorn_frontend::{FrontEnd, FrontEndError, FrontEndErrorKind, PlainRun, RunResult};
 use untorn_predict::lock_valid::LockValidAnswer;
 use untorn_schedule::{Plan, RunSpec};
 
-use crate::conflict_order::{ConflictOrder, Novelty};
+use crate::conflict_order::Novelty;
 use crate::effects::NormalBehaviour;
-use crate::failure::{FailureSignature, failed};
+use crate::failure::FailureSignature;
 use crate::feasibility::Feasibility;
 use crate::inversion::LockOrders;
 use crate::judge::Values;
-use crate::run::{LoadOptions, Run};
+
 use crate::steer;
 use crate::strategy::Strategy;
 use crate::target::{Identity, Key, NoFinding, PredictedReordering, Prediction, Target, Variant};
@@ -66,16 +67,17 @@ use budget::Budget;
 use candidates::KnownAnswers;
 use control_runs::ControlRun;
 pub use evidence::{Evidence, PrematureSleep};
+pub use explore::explore;
 pub use failures::{Cause, CauseStep, Dependence, Failure};
 pub use focus::FocusActivity;
-pub use inputs::{InputSearchSummary, explore};
+pub use inputs::InputSearchSummary;
 pub use options::{EarlierExplorations, Focus, Options, Shard};
 pub use outcome::{AtomicityViolation, Deadlock, ExploreError, Outcome, Progress, SearchGaps};
 pub use replays::ReplayResult;
 use run_store::{RunStore, forget};
 use sweep::Sweep;
 use target_set::TargetSet;
-use undirected::{Arm, HoldMarks, Reward, Undirected};
+use undirected::{Arm, HoldMarks, Undirected};
 
 /// Of so many runs one is undirected, as long as there are plans to follow: what it shows feeds the plans.
 const UNDIRECTED_EVERY: u32 = 4;
@@ -429,11 +431,11 @@ impl<'a> Exploration<'a> {
             calls.push((request.spec.clone(), self.runs.trace_of(number)));
         }
         self.limit_run(true);
-        let ran = self.front_end.run_all(&calls);
-        let made = requests.into_iter().zip(numbers).zip(calls).zip(ran);
-        for (((request, number), (_, trace)), ran) in made {
-            let ran = match ran {
-                Ok(ran) => ran,
+        let result = self.front_end.run_all(&calls);
+        let made = requests.into_iter().zip(numbers).zip(calls).zip(result);
+        for (((request, number), (_, trace)), result) in made {
+            let result = match result {
+                Ok(result) => result,
                 // Ctrl-C ends the program as well: that is no error.
                 Err(_) if self.budget.is_interrupted() && self.outcome.runs > 0 => break,
                 Err(error) if self.note_cut_off(&error) => {
@@ -443,122 +445,9 @@ impl<'a> Exploration<'a> {
                 Err(error) => return Err(error.into()),
             };
             self.outcome.runs += 1;
-            self.process_run(number, request, ran, &trace)?;
+            self.process_run(number, request, result, &trace)?;
         }
         Ok(())
-    }
-
-    fn load(
-        &self,
-        number: u32,
-        spec: RunSpec,
-        ran: RunResult,
-        trace: &Path,
-    ) -> Result<Run, ExploreError> {
-        let load = LoadOptions {
-            most: self.options.max_events,
-            entries: self.options.all_methods,
-            blocks: &self.outcome.refuted,
-            compositions: &self.options.compositions,
-        };
-        let spec = RunSpec { inputs: self.options.earlier.inputs.clone(), ..spec };
-        Ok(Run::load(number, spec, self.without_usual(ran), trace, load)?)
-    }
-
-    /// Counts a run, adds its candidates, judges it, and keeps it.
-    fn process_run(
-        &mut self,
-        number: u32,
-        request: NextRun,
-        ran: RunResult,
-        trace: &Path,
-    ) -> Result<(), ExploreError> {
-        let target = request.target;
-        let lasting = ran.unseen.iter().filter(|unseen| unseen.is_of_the_program());
-        self.outcome.unseen.extend(lasting.map(ToString::to_string));
-        let unresolved = ran.unseen.iter().filter_map(RecordingGap::unresolved).max();
-        self.outcome.unresolved = self.outcome.unresolved.max(unresolved.unwrap_or(0));
-        self.outcome.timed_out += u32::from(ran.exit == ExitKind::TimedOut);
-        if let (Some(index), Some(followed)) = (target, &ran.followed) {
-            let why = followed.released.clone().unwrap_or_else(|| "the program ended".to_owned());
-            self.targets[index].last = Some(NoFinding::NotFollowed(why));
-        }
-        // Without a single run that was looked at there is nothing to report.
-        let is_late = self.outcome.runs > 1 && self.budget.deadline().is_over();
-        self.outcome.unsearched.runs += u32::from(is_late);
-        self.note_expected_exceptions(&ran);
-        if self.outcome.runs == ENOUGH_FAILURES && self.outcome.good_runs == 0 {
-            // Later there may be no time to see what the program does alone.
-            self.run_plain();
-        }
-        let mut run = self.load(number, request.spec, ran, trace)?;
-        self.outcome.events += run.history.len() as u64 + run.left_out;
-        self.outcome.left_out += run.left_out;
-        self.outcome.whole_runs += u32::from(run.left_out == 0);
-        self.outcome.failed_runs += u32::from(failed(&run.ran));
-        self.outcome.threads = self.outcome.threads.max(run.history.thread_count());
-        if let Some(only) = &self.options.only {
-            self.outcome.focus.add(&run, only);
-        }
-        let is_new_order = self.novelty.add(ConflictOrder::all_of(&run));
-        let before = self.outcome.unsearched;
-        let new = if is_late { 0 } else { self.add_candidates(&run, target) };
-        let is_searched = !is_late && self.outcome.unsearched.is_late_as(&before);
-        self.outcome.searched_runs += u32::from(is_searched);
-        if run.ran.warm && self.is_notable(&run, target) {
-            let Some(fresh) = self.repeat_fresh(&run, target)? else {
-                self.keep(run, false);
-                return Ok(());
-            };
-            if fresh.history.events() != run.history.events() {
-                // Predictions name events of the run by their positions.
-                self.targets.drop_predictions_of(self.runs.next_index());
-                self.add_candidates(&fresh, target);
-            }
-            run = fresh;
-        }
-        if self.options.judged_by_results && self.outcome.runs == 1 {
-            self.sweep = Sweep::of(&run);
-        }
-        if !run.premature_timeouts().is_empty() && self.is_notable(&run, target) {
-            self.repeat_in_time(&run, target)?;
-        }
-        self.resolve_control_run(&run);
-        (self.watch)(Progress::RunEnded { run: &run, new });
-        if self.options.only.is_none() {
-            self.lock_orders.add(&run);
-        }
-        let (refuted, known) = (self.outcome.refuted.len(), self.outcome.finding_count());
-        let mut is_evidence = !self.options.judged_by_results && self.judge_targets(&run, target);
-        is_evidence |= self.note_deadlock(&run);
-        is_evidence |= self.note_failures(&run);
-        // What is inside of a refuted method, or around it, shows only now.
-        self.refuted_since_initial_run |= self.outcome.refuted.len() > refuted;
-        let reward = match () {
-            () if self.outcome.finding_count() > known => Reward::Finding,
-            () if new > 0 => Reward::Candidate,
-            () if is_new_order => Reward::ConflictOrder,
-            () => Reward::Nothing,
-        };
-        if reward >= Reward::Candidate {
-            self.novelty.renew();
-            self.marks = None;
-        }
-        if let Some(arm) = request.arm {
-            self.undirected.reward(arm, reward);
-        }
-        self.keep(run, is_evidence);
-        Ok(())
-    }
-
-    /// Keeps a run for later predictions. The trace file stays only if it is evidence.
-    fn keep(&mut self, run: Run, is_evidence: bool) {
-        if !is_evidence {
-            forget(&run.trace);
-        }
-        if let Some(dropped) = self.runs.add(run) {
-            self.targets.drop_predictions_of(dropped);
-        }
     }
 
     fn finish(mut self) -> Outcome {

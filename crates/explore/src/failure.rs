@@ -37,20 +37,20 @@ pub enum FailureSignature {
 impl FailureKind {
     /// The ways in which a run failed, each once: threads may die of different exceptions. Deadlocks are not counted
     /// here, nor is a run that did not end while threads were held: holding may be the reason.
-    pub fn all_of(ran: &RunResult, spec: &RunSpec) -> Vec<Self> {
+    pub fn all_of(result: &RunResult, spec: &RunSpec) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
-        for exception in &ran.uncaught {
+        for exception in &result.uncaught {
             let kind = Self::Uncaught(exception.clone());
             if !all.iter().any(|known| known.signature() == kind.signature()) {
                 all.push(kind);
             }
         }
-        all.extend(ran.wrong.clone().map(Self::WrongResults));
+        all.extend(result.wrong.clone().map(Self::WrongResults));
         let holds_nobody = matches!(spec.steering, Steering::Policy(_));
-        match ran.exit {
+        match result.exit {
             ExitKind::Exit(code) if code != 0 && all.is_empty() => all.push(Self::Exit(code)),
             // The last that an uncaught exception, an assertion or a panic does is to abort.
-            ExitKind::Signal(SIGABRT) if !ran.uncaught.is_empty() => {}
+            ExitKind::Signal(SIGABRT) if !result.uncaught.is_empty() => {}
             ExitKind::Signal(signal) => all.push(Self::Signal(signal)),
             ExitKind::TimedOut if holds_nobody => all.push(Self::Hang),
             ExitKind::Exit(_) | ExitKind::TimedOut | ExitKind::Deadlock => {}
@@ -59,14 +59,16 @@ impl FailureKind {
     }
 
     /// Whether somebody who sees no more than the exit code and the output would notice it.
-    pub(crate) fn shows_outside(&self, ran: &RunResult) -> bool {
+    pub(crate) fn shows_outside(&self, result: &RunResult) -> bool {
         let printed = |name: &str| {
-            [&ran.stdout, &ran.stderr]
+            [&result.stdout, &result.stderr]
                 .iter()
                 .any(|stream| String::from_utf8_lossy(stream).contains(name))
         };
         match self {
-            Self::Uncaught(exception) => ran.exit != ExitKind::Exit(0) || printed(&exception.kind),
+            Self::Uncaught(exception) => {
+                result.exit != ExitKind::Exit(0) || printed(&exception.kind)
+            }
             Self::Exit(_) | Self::Signal(_) | Self::Hang => true,
             Self::WrongResults(_) => false,
         }
@@ -107,13 +109,13 @@ impl std::fmt::Display for FailureKind {
 }
 
 /// Whether a run ended as a run of a correct program does.
-pub(crate) fn ended_well(ran: &RunResult) -> bool {
-    ran.exit == ExitKind::Exit(0) && ran.uncaught.is_empty() && ran.wrong.is_none()
+pub(crate) fn ended_well(result: &RunResult) -> bool {
+    result.exit == ExitKind::Exit(0) && result.uncaught.is_empty() && result.wrong.is_none()
 }
 
 /// Whether the program itself ended a run badly. One that was stopped because it did not end, or got stuck, did not.
-pub(crate) fn failed(ran: &RunResult) -> bool {
-    !ended_well(ran) && !matches!(ran.exit, ExitKind::TimedOut | ExitKind::Deadlock)
+pub(crate) fn failed(result: &RunResult) -> bool {
+    !ended_well(result) && !matches!(result.exit, ExitKind::TimedOut | ExitKind::Deadlock)
 }
 
 #[cfg(test)]
@@ -121,15 +123,15 @@ mod tests {
     use untorn_schedule::Plan;
 
     use super::*;
-    use crate::effects::tests::result;
+    use crate::effects::tests::run_result;
 
-    fn kinds(ran: &RunResult) -> Vec<FailureKind> {
-        FailureKind::all_of(ran, &RunSpec::default())
+    fn kinds(result: &RunResult) -> Vec<FailureKind> {
+        FailureKind::all_of(result, &RunSpec::default())
     }
 
     fn signature(message: &str, place: &str) -> FailureSignature {
-        let ran = result(ExitKind::Exit(1), "", &[("Error", message, Some(place))]);
-        kinds(&ran)[0].signature()
+        let result = run_result(ExitKind::Exit(1), "", &[("Error", message, Some(place))]);
+        kinds(&result)[0].signature()
     }
 
     #[test]
@@ -140,21 +142,22 @@ mod tests {
 
     #[test]
     fn an_exit_code_is_a_failure_and_zero_is_none() {
-        assert_eq!(kinds(&result(ExitKind::Exit(0), "", &[])), []);
-        assert_eq!(kinds(&result(ExitKind::Exit(3), "", &[])), [FailureKind::Exit(3)]);
-        assert_eq!(kinds(&result(ExitKind::TimedOut, "", &[])), [FailureKind::Hang]);
+        assert_eq!(kinds(&run_result(ExitKind::Exit(0), "", &[])), []);
+        assert_eq!(kinds(&run_result(ExitKind::Exit(3), "", &[])), [FailureKind::Exit(3)]);
+        assert_eq!(kinds(&run_result(ExitKind::TimedOut, "", &[])), [FailureKind::Hang]);
     }
 
     #[test]
     fn a_run_that_a_plan_held_does_not_hang() {
         let held = RunSpec::plan(Plan::default());
-        assert_eq!(FailureKind::all_of(&result(ExitKind::TimedOut, "", &[]), &held), []);
+        assert_eq!(FailureKind::all_of(&run_result(ExitKind::TimedOut, "", &[]), &held), []);
     }
 
     #[test]
     fn an_assertion_explains_that_the_program_aborts_and_no_other_signal() {
-        let signals =
-            |signal, uncaught: &[_]| kinds(&result(ExitKind::Signal(signal), "", uncaught)).len();
+        let signals = |signal, uncaught: &[_]| {
+            kinds(&run_result(ExitKind::Signal(signal), "", uncaught)).len()
+        };
         let assertion = [("assertion", "full", Some("take(a.c:1)"))];
         assert_eq!(signals(SIGABRT, &assertion), 1);
         assert_eq!(signals(SIGABRT, &[]), 1);
@@ -164,8 +167,8 @@ mod tests {
     #[test]
     fn every_exception_is_a_failure_of_its_own_whatever_the_exit_code() {
         let both = [("Error", "", None), ("Other", "", None), ("Error", "again", None)];
-        let ran = result(ExitKind::Exit(0), "", &both);
-        assert_eq!(kinds(&ran).len(), 2);
-        assert!(!ended_well(&ran));
+        let result = run_result(ExitKind::Exit(0), "", &both);
+        assert_eq!(kinds(&result).len(), 2);
+        assert!(!ended_well(&result));
     }
 }

@@ -264,7 +264,7 @@ pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) 
         is_unclear: false,
         composed: harm.composed.clone(),
         needs_control_run: needs_control_run(run, key, instance, harm),
-        ended: run.ran.exit,
+        ended: run.result.exit,
         context: context_of(&cycle, &events),
         cycle,
         intruder: intruder.map(|block| run.history.block(block).label),

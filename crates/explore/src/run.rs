@@ -36,7 +36,7 @@ pub struct Run {
     /// Counted from 1.
     pub number: u32,
     pub spec: RunSpec,
-    pub ran: RunResult,
+    pub result: RunResult,
     pub trace: PathBuf,
     /// Shared with the findings of the run.
     pub tables: Arc<Tables>,
@@ -143,7 +143,7 @@ impl Run {
     pub(crate) fn load(
         number: u32,
         spec: RunSpec,
-        ran: RunResult,
+        result: RunResult,
         trace: &Path,
         left: LoadOptions<'_>,
     ) -> Result<Self, RunError> {
@@ -165,7 +165,7 @@ impl Run {
         Ok(Self {
             number,
             spec,
-            ran,
+            result,
             trace,
             tables,
             history,
@@ -179,7 +179,7 @@ impl Run {
 
     /// Sleeps, and waits with a time limit, that ended by time while a thread that could run was held.
     pub(crate) fn premature_timeouts(&self) -> &[PrematureTimeout] {
-        self.ran.followed.as_ref().map_or(&[], |followed| &followed.premature_timeouts)
+        self.result.followed.as_ref().map_or(&[], |followed| &followed.premature_timeouts)
     }
 
     /// Whether a plan can name places of the class of a site.

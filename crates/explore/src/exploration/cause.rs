@@ -184,7 +184,7 @@ impl Exploration<'_> {
         let (trial, run) = self.trial(index, plan, budget)?;
         let Some(run) = run.filter(|_| trial == TestOutcome::Fails) else { return Ok(false) };
         let failure = &mut self.outcome.failures[index];
-        let kinds = FailureKind::all_of(&run.ran, &run.spec);
+        let kinds = FailureKind::all_of(&run.result, &run.spec);
         let kind = kinds.into_iter().find(|kind| kind.signature() == failure.signature);
         failure.kind = kind.unwrap_or_else(|| failure.kind.clone());
         let old = failure.evidence.replace(run);
@@ -222,7 +222,7 @@ impl Exploration<'_> {
         (self.watch)(Progress::SimplifyingFailure { number, failure });
         let signature = self.outcome.failures[index].signature.clone();
         let fails = |run: &Run| {
-            let kinds = FailureKind::all_of(&run.ran, &run.spec);
+            let kinds = FailureKind::all_of(&run.result, &run.spec);
             kinds.iter().any(|kind| kind.signature() == signature)
         };
         let Some(run) = self.run_plan(plan, |_, run| fails(run))? else {
@@ -234,7 +234,7 @@ impl Exploration<'_> {
         self.forget_unneeded(&run.trace);
         let is_followed = plan.steps.is_empty()
             || run
-                .ran
+                .result
                 .followed
                 .as_ref()
                 .is_some_and(|own| own.released.is_none() && own.steps == own.of);

@@ -84,21 +84,21 @@ impl Exploration<'_> {
         if judged.effects.is_empty() {
             return judged;
         }
-        let result = self.undo(run, key, instance, &judged.effects);
-        if result.due.is_empty() && !result.shown_without_interruption.is_empty() {
+        let undoing = self.undo(run, key, instance, &judged.effects);
+        if undoing.due.is_empty() && !undoing.shown_without_interruption.is_empty() {
             *self.shown_without_interruption.entry(key.clone()).or_default() += 1;
         }
-        let is_unclear = [&result.unsteady, &result.untested, &result.not_reproduced]
+        let is_unclear = [&undoing.unsteady, &undoing.untested, &undoing.not_reproduced]
             .iter()
             .any(|unknown| !unknown.is_empty());
         // What shows whenever the block is interrupted counts, even if no run could be made in which it is not.
-        let mut effects = [result.due, result.untested.clone()].concat();
+        let mut effects = [undoing.due, undoing.untested.clone()].concat();
         effects.truncate(MAX_SHOWN);
         let judged = judged.with_effects(run, key, instance, effects.clone());
-        effects.extend(result.not_reproduced.iter().take(MAX_SHOWN).cloned());
-        let mut untested = [result.untested, result.not_reproduced].concat();
+        effects.extend(undoing.not_reproduced.iter().take(MAX_SHOWN).cloned());
+        let mut untested = [undoing.untested, undoing.not_reproduced].concat();
         untested.retain(|effect| effects.contains(effect));
-        Judgement { undone: result.runs, untested, effects, is_unclear, ..judged }
+        Judgement { undone: undoing.runs, untested, effects, is_unclear, ..judged }
     }
 
     /// Undoes the interruption of a block, and compares.
@@ -109,20 +109,20 @@ impl Exploration<'_> {
         instance: &Instance,
         effects: &[Effect],
     ) -> Counterfactual {
-        let mut result = Counterfactual::default();
+        let mut undoing = Counterfactual::default();
         let Some(again) = self.repeated(run, key, instance) else {
-            return Counterfactual { not_reproduced: effects.to_vec(), ..result };
+            return Counterfactual { not_reproduced: effects.to_vec(), ..undoing };
         };
         let shows_again = |effect: &Effect| self.normal.shows(effect, &again);
         let mut due: Vec<Effect>;
-        (due, result.unsteady) = effects.iter().cloned().partition(shows_again);
+        (due, undoing.unsteady) = effects.iter().cloned().partition(shows_again);
         if due.is_empty() {
-            return result;
+            return undoing;
         }
         let related = self.related(key);
         let mut tried: Vec<Plan> = Vec::new();
         for intruder in [UndoScope::Accesses, UndoScope::Call] {
-            if result.runs > 0 {
+            if undoing.runs > 0 {
                 break;
             }
             for plan in steer::uninterrupted(run, key, instance, intruder).into_iter().flatten() {
@@ -132,19 +132,19 @@ impl Exploration<'_> {
                 let control = self.trial_run(&plan);
                 tried.push(plan);
                 let Some(control) = control.filter(|run| is_whole(run, &related)) else { continue };
-                result.runs += 1;
-                let shows = |effect: &Effect| self.normal.shows(effect, &control.ran);
+                undoing.runs += 1;
+                let shows = |effect: &Effect| self.normal.shows(effect, &control.result);
                 let (shown_without_interruption, rest): (Vec<_>, Vec<_>) =
                     due.into_iter().partition(shows);
-                result.shown_without_interruption.extend(shown_without_interruption);
+                undoing.shown_without_interruption.extend(shown_without_interruption);
                 due = rest;
             }
         }
-        match result.runs {
-            0 => result.untested.extend(due),
-            _ => result.due = due,
+        match undoing.runs {
+            0 => undoing.untested.extend(due),
+            _ => undoing.due = due,
         }
-        result
+        undoing
     }
 
     /// What comes of the same interruption in another run: the replay, if that is the same run, or else a run by the
@@ -160,7 +160,7 @@ impl Exploration<'_> {
             None => steer::interrupted(run, instance)?,
         };
         let again = self.trial_run(&plan)?;
-        has_instance(&again, std::slice::from_ref(key)).then_some(again.ran)
+        has_instance(&again, std::slice::from_ref(key)).then_some(again.result)
     }
 
     /// The candidate and all others about its variables. To undo one interruption may make another one: the other
@@ -185,7 +185,7 @@ impl Exploration<'_> {
 
 /// Whether a run came to its end without an interruption of this kind.
 fn is_whole(run: &Run, related: &[Key]) -> bool {
-    let is_cut = matches!(run.ran.exit, ExitKind::TimedOut | ExitKind::Deadlock);
+    let is_cut = matches!(run.result.exit, ExitKind::TimedOut | ExitKind::Deadlock);
     !is_cut && !has_instance(run, related)
 }
 

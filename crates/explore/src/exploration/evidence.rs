@@ -66,7 +66,7 @@ impl Evidence {
             tables: Arc::clone(&run.tables),
             alike: 0,
             after,
-            preemptions: run.ran.preemptions,
+            preemptions: run.result.preemptions,
             replay: ReplayResult::Untried,
             inputs: run.spec.inputs.clone(),
             premature_sleep: PrematureSleep::of(run),
@@ -77,7 +77,7 @@ impl Evidence {
     pub(super) fn replace(&mut self, run: Run) -> PathBuf {
         self.premature_sleep = PrematureSleep::of(&run);
         (self.run, self.tables) = (run.number, run.tables);
-        self.preemptions = run.ran.preemptions;
+        self.preemptions = run.result.preemptions;
         std::mem::replace(&mut self.trace, run.trace)
     }
 }

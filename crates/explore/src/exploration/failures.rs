@@ -73,8 +73,8 @@ pub struct CauseStep {
 impl Exploration<'_> {
     /// Adds the failures of a run. Says whether the trace is needed as evidence.
     pub(super) fn note_failures(&mut self, run: &Run) -> bool {
-        self.outcome.good_runs += u32::from(ended_well(&run.ran));
-        let kinds = FailureKind::all_of(&run.ran, &run.spec);
+        self.outcome.good_runs += u32::from(ended_well(&run.result));
+        let kinds = FailureKind::all_of(&run.result, &run.spec);
         let mut is_evidence = false;
         // The limit of the first run knows nothing of how long the program takes.
         let has_measure = self.outcome.runs > self.outcome.timed_out;
@@ -105,7 +105,7 @@ impl Exploration<'_> {
         }
         let failure = Failure {
             number: 0,
-            shows_outside: kind.shows_outside(&run.ran),
+            shows_outside: kind.shows_outside(&run.result),
             kind,
             evidence: Evidence::new(run, self.budget.elapsed()),
             dependence: Dependence::EverySchedule,
@@ -175,15 +175,18 @@ impl Exploration<'_> {
 
     /// A test that passes although an exception ends a thread expects that one, if the same exception comes from the
     /// same place when nobody records the test, or in each of the first runs: not every handler prints it.
-    pub(super) fn note_expected_exceptions(&mut self, ran: &RunResult) {
-        if ran.uncaught.is_empty() || ran.exit != ExitKind::Exit(0) || !self.front_end.is_test() {
+    pub(super) fn note_expected_exceptions(&mut self, result: &RunResult) {
+        if result.uncaught.is_empty()
+            || result.exit != ExitKind::Exit(0)
+            || !self.front_end.is_test()
+        {
             return;
         }
         self.learn_frequent();
         let Some(plain) = self.run_plain().filter(|plain| plain.exit == ExitKind::Exit(0)) else {
             return;
         };
-        for exception in &ran.uncaught {
+        for exception in &result.uncaught {
             let is_there = |text: &String| plain.output.contains(text.as_str());
             if is_there(&exception.kind) && exception.place.as_ref().is_none_or(is_there) {
                 self.expected_exceptions
@@ -212,12 +215,12 @@ impl Exploration<'_> {
     }
 
     /// What came of a run, without what a test expects.
-    pub(super) fn without_usual(&self, mut ran: RunResult) -> RunResult {
+    pub(super) fn without_usual(&self, mut result: RunResult) -> RunResult {
         let is_usual = |exception: &UncaughtException| {
             self.expected_exceptions.contains(&FailureKind::Uncaught(exception.clone()).signature())
         };
-        ran.uncaught.retain(|exception| !is_usual(exception));
-        ran
+        result.uncaught.retain(|exception| !is_usual(exception));
+        result
     }
 
     /// Whether the program ends well as it is, though no run that was recorded did.

@@ -12,26 +12,23 @@
 //! with the user's own inputs is left out for it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
-use untorn_frontend::{FrontEnd, FrontEndError, FrontEndErrorKind, PlainRun, RunResult};
+use untorn_frontend::{FrontEnd, FrontEndError, FrontEndErrorKind, RunResult};
 use untorn_predict::{Deadline, HistoryIndex};
 use untorn_schedule::{Inputs, RunSpec};
 use untorn_symbolic::{Search, Tally};
 
+use super::explore::explore_with;
 use super::options::EarlierExplorations;
 use super::run_store::forget;
-use super::{Dependence, Evidence, Exploration, ExploreError, Options, Outcome, Progress};
+use super::{ExploreError, Options, Outcome, Progress};
 use crate::failure::ended_well;
 use crate::run::{LoadOptions, Run};
-use crate::strategy::Strategy;
 use crate::target::Key;
-
-/// The user's own inputs have this part of the time, if others are looked for.
-const OWN_SHARE: f64 = 0.5;
 
 /// Other inputs that show something new have at least this part of what is left.
 const SHARE: u32 = 4;
@@ -65,69 +62,33 @@ pub struct InputSearchSummary {
     pub why_not: Option<String>,
 }
 
-/// Explores a program, with the user's inputs and with others that lead elsewhere.
-///
-/// # Errors
-/// If the program cannot be run with the user's inputs, or a trace not be read.
-pub fn explore(
+/// Looks for inputs that lead elsewhere until `end`, and adds to `outcome` what is found with them.
+pub(super) fn explore_other_inputs(
     front_end: &mut dyn FrontEnd,
     options: Options,
-    folder: &Path,
-    stop: &AtomicBool,
-    watch: &mut dyn FnMut(Progress<'_>),
-) -> Result<Outcome, ExploreError> {
+    (folder, stop, watch): (&Path, &AtomicBool, &mut dyn FnMut(Progress<'_>)),
+    end: Option<Instant>,
+    outcome: &mut Outcome,
+) -> Result<(), ExploreError> {
     let given = options.inputs.or(&front_end.inputs());
-    let searches = options.searches_inputs
-        && matches!(options.strategy, Strategy::Loop)
-        && options.only.is_none()
-        && !options.judged_by_results
-        && options.shard.count <= 1
-        && !given.is_empty();
-    let begin = Instant::now();
-    let time = options.time;
-    let own = match searches {
-        true => Options { time: time.mul_f64(OWN_SHARE), ..options.clone() },
-        false => options.clone(),
-    };
-    let mut outcome = with_inputs(front_end, own, folder, stop, watch)?;
-    if !searches {
-        return Ok(outcome);
-    }
-    let mut hunt = ConcolicSearch {
+    let mut search = ConcolicSearch {
         front_end,
         options,
         folder,
         stop,
         watch,
         given,
-        end: begin.checked_add(time),
-        outcome: &mut outcome,
+        end,
+        outcome,
         keys: FxHashSet::default(),
         search: Search::default(),
         found: InputSearchSummary::default(),
     };
-    hunt.run()?;
-    let mut found = std::mem::take(&mut hunt.found);
-    found.tally = hunt.search.tally();
+    search.run()?;
+    let mut found = search.found;
+    found.tally = search.search.tally();
     outcome.input_search = Some(found);
-    outcome.time = begin.elapsed();
-    Ok(outcome)
-}
-
-/// Explores a program with the inputs of the options.
-fn with_inputs(
-    front_end: &mut dyn FrontEnd,
-    options: Options,
-    folder: &Path,
-    stop: &AtomicBool,
-    watch: &mut dyn FnMut(Progress<'_>),
-) -> Result<Outcome, ExploreError> {
-    if options.inputs.is_empty() {
-        return Exploration::new(front_end, options, folder, stop, watch).run();
-    }
-    let inputs = options.inputs.clone();
-    let mut with_inputs = WithInputs { front_end, inputs };
-    Exploration::new(&mut with_inputs, options, folder, stop, watch).run()
+    Ok(())
 }
 
 struct ConcolicSearch<'a> {
@@ -188,12 +149,12 @@ impl ConcolicSearch<'_> {
         let trace = self.folder.join(format!("inputs-{number}.utr"));
         (self.watch)(Progress::Running { number, target: None, open: 0 });
         self.front_end.end_by(self.end);
-        let ran = match self.front_end.run_fresh(&spec, &trace) {
-            Ok(ran) => ran,
+        let result = match self.front_end.run_fresh(&spec, &trace) {
+            Ok(result) => result,
             Err(error) => return self.not_run(&trace, &error).map(|()| None),
         };
         self.outcome.runs += 1;
-        let is_worth_it = self.look_at(inputs, spec, ran, &trace);
+        let is_worth_it = self.look_at(inputs, spec, result, &trace);
         forget(&trace);
         is_worth_it
     }
@@ -212,10 +173,10 @@ impl ConcolicSearch<'_> {
         &mut self,
         inputs: &Inputs,
         spec: RunSpec,
-        ran: RunResult,
+        result: RunResult,
         trace: &Path,
     ) -> Result<Option<bool>, ExploreError> {
-        let has_ended_well = ended_well(&ran);
+        let has_ended_well = ended_well(&result);
         let is_given = *inputs == self.given;
         let found = match self.front_end.path(trace, inputs) {
             Ok(found) => found,
@@ -248,7 +209,7 @@ impl ConcolicSearch<'_> {
             blocks: &BTreeSet::new(),
             compositions: &self.options.compositions,
         };
-        let run = Run::load(self.outcome.runs, spec, ran, trace, load)?;
+        let run = Run::load(self.outcome.runs, spec, result, trace, load)?;
         self.outcome.events += run.history.len() as u64 + run.left_out;
         let facts = HistoryIndex::new(&run.history);
         let deadline = self.end.map_or(Deadline::NEVER, Deadline::at);
@@ -290,7 +251,7 @@ impl ConcolicSearch<'_> {
             Progress::Deadlock(deadlock) if told.has_deadlock(&deadlock.signature) => {}
             news => watch(news),
         };
-        let explored = with_inputs(self.front_end, options, self.folder, self.stop, &mut tell);
+        let explored = explore_with(self.front_end, options, self.folder, self.stop, &mut tell);
         match explored {
             Ok(more) => {
                 self.outcome.absorb(more, &inputs);
@@ -300,148 +261,5 @@ impl ConcolicSearch<'_> {
             Err(error) => self.found.why_not = Some(error.to_string()),
         }
         Ok(())
-    }
-}
-
-impl Outcome {
-    fn has_failure(&self, signature: &crate::failure::FailureSignature) -> bool {
-        self.failures.iter().any(|own| own.signature() == signature)
-    }
-
-    fn has_deadlock(&self, signature: &[String]) -> bool {
-        self.deadlocks.iter().any(|own| own.signature == signature)
-    }
-
-    /// Adds what an exploration with other inputs has found.
-    fn absorb(&mut self, more: Self, inputs: &Inputs) {
-        self.add_runs(&more);
-        let offset = self.last_run;
-        self.last_run += more.last_run;
-        let with = |evidence: &mut Evidence| {
-            evidence.run += offset;
-            evidence.inputs = inputs.clone();
-        };
-        for mut found in more.violations {
-            with(&mut found.evidence);
-            self.violations.push(found);
-        }
-        for (own, more) in
-            [(&mut self.timed_violations, more.timed_violations), (&mut self.folded, more.folded)]
-        {
-            own.extend(more.into_iter().map(|mut found| {
-                with(&mut found.evidence);
-                found
-            }));
-        }
-        for mut found in more.timed_failures {
-            with(&mut found.evidence);
-            self.timed_failures.push(found);
-        }
-        for mut found in more.deadlocks {
-            if self.has_deadlock(&found.signature) {
-                forget(&found.evidence.trace);
-                continue;
-            }
-            with(&mut found.evidence);
-            self.deadlocks.push(found);
-        }
-        for mut found in more.failures {
-            // A program that always fails with such inputs does not want them.
-            let is_of_schedule = matches!(found.dependence, Dependence::Schedule { .. });
-            if !is_of_schedule || self.has_failure(found.signature()) {
-                forget(&found.evidence.trace);
-                continue;
-            }
-            with(&mut found.evidence);
-            self.failures.push(found);
-        }
-        let found: Vec<Key> = self.violations.iter().map(|found| found.key.clone()).collect();
-        let is_found = |key: &Key| found.iter().any(|found| key.is_covered_by(found));
-        self.unreached.retain(|(key, _)| !is_found(key));
-        let known: BTreeSet<String> =
-            self.unreached.iter().map(|(key, _)| key.places.join(" ")).collect();
-        let is_new = |key: &Key| !is_found(key) && !known.contains(&key.places.join(" "));
-        self.unreached.extend(more.unreached.into_iter().filter(|(key, _)| is_new(key)));
-        self.add_counts(&Counts {
-            candidates: more.candidates,
-            harmless: more.harmless,
-            infeasible: more.infeasible,
-            bodies: more.bodies,
-        });
-    }
-
-    /// Most candidates are the same with all inputs.
-    fn add_counts(&mut self, more: &Counts) {
-        self.candidates = self.candidates.max(more.candidates);
-        self.harmless = self.harmless.max(more.harmless);
-        self.infeasible = self.infeasible.max(more.infeasible);
-        self.bodies = self.bodies.max(more.bodies);
-    }
-}
-
-struct Counts {
-    candidates: u64,
-    harmless: u64,
-    infeasible: u64,
-    bodies: u64,
-}
-
-/// A program whose runs all have these inputs.
-struct WithInputs<'a> {
-    front_end: &'a mut dyn FrontEnd,
-    inputs: Inputs,
-}
-
-impl WithInputs<'_> {
-    fn given(&self, spec: &RunSpec) -> RunSpec {
-        RunSpec { inputs: spec.inputs.or(&self.inputs), ..spec.clone() }
-    }
-}
-
-impl FrontEnd for WithInputs<'_> {
-    fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
-        self.front_end.run(&self.given(spec), trace)
-    }
-
-    fn run_fresh(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
-        self.front_end.run_fresh(&self.given(spec), trace)
-    }
-
-    fn use_fresh_only(&mut self, why: &str) {
-        self.front_end.use_fresh_only(why);
-    }
-
-    fn replay(&mut self, recorded: &Path, again: &Path) -> Result<RunResult, FrontEndError> {
-        self.front_end.replay(recorded, again)
-    }
-
-    fn run_plain(&mut self, inputs: &Inputs) -> Option<PlainRun> {
-        self.front_end.run_plain(&inputs.or(&self.inputs))
-    }
-
-    fn is_test(&self) -> bool {
-        self.front_end.is_test()
-    }
-
-    fn end_by(&mut self, moment: Option<Instant>) {
-        self.front_end.end_by(moment);
-    }
-
-    fn run_all(&mut self, calls: &[(RunSpec, PathBuf)]) -> Vec<Result<RunResult, FrontEndError>> {
-        let calls: Vec<_> =
-            calls.iter().map(|(spec, trace)| (self.given(spec), trace.clone())).collect();
-        self.front_end.run_all(&calls)
-    }
-
-    fn set_options(&mut self, options: &serde_json::Value) -> Result<(), FrontEndError> {
-        self.front_end.set_options(options)
-    }
-
-    fn inputs(&self) -> Inputs {
-        self.inputs.or(&self.front_end.inputs())
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.front_end.notes()
     }
 }

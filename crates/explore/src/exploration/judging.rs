@@ -37,7 +37,8 @@ impl Exploration<'_> {
         while self.outcome.refuted.len() > refuted && !self.budget.deadline().is_over() {
             refuted = self.outcome.refuted.len();
             // If the trace cannot be read any more, later runs show what is inside.
-            let Ok(inside) = self.load(run.number, run.spec.clone(), run.ran.clone(), &run.trace)
+            let Ok(inside) =
+                self.load(run.number, run.spec.clone(), run.result.clone(), &run.trace)
             else {
                 break;
             };
@@ -47,7 +48,7 @@ impl Exploration<'_> {
             is_normal &= is_usual;
         }
         if is_normal {
-            self.normal.add_good_run(&run.ran);
+            self.normal.add_good_run(&run.result);
         }
         is_evidence
     }
@@ -56,7 +57,7 @@ impl Exploration<'_> {
     pub(super) fn judge_once(&mut self, run: &Run, made_for: Option<usize>) -> (bool, bool) {
         let accesses = Accesses::new(run, self.targets.keys());
         let refuted = self.refuted(run);
-        let (effects, deadline) = (self.normal.compare(&run.ran), self.budget.deadline());
+        let (effects, deadline) = (self.normal.compare(&run.result), self.budget.deadline());
         let (mut is_evidence, mut is_normal) = (false, true);
         let (mut explained, mut undone) = (false, 0);
         for index in self.targets.composed_first() {
@@ -177,7 +178,7 @@ impl Exploration<'_> {
             return false;
         }
         let accesses = Accesses::new(run, self.targets.keys());
-        let effects = self.normal.compare(&run.ran);
+        let effects = self.normal.compare(&run.result);
         (0..self.targets.len()).filter(|&index| self.is_worth_judging(index, made_for)).any(
             |index| {
                 let key = &self.targets[index].key;
@@ -207,11 +208,11 @@ impl Exploration<'_> {
             let signature = kind.signature();
             self.outcome.failures.iter().any(|known| *known.signature() == signature)
         };
-        !FailureKind::all_of(&run.ran, &run.spec).iter().all(is_known)
+        !FailureKind::all_of(&run.result, &run.spec).iter().all(is_known)
     }
 
     pub(super) fn deadlocks_anew(&self, run: &Run) -> bool {
-        if run.ran.exit != ExitKind::Deadlock {
+        if run.result.exit != ExitKind::Deadlock {
             return false;
         }
         let signature = DeadlockState::read(&run.trace).unwrap_or_default().signature(&run.tables);
@@ -355,7 +356,7 @@ impl Exploration<'_> {
     /// Deadlocks are findings, too. Says whether the trace is to be kept: one shows what is wrong, however often it
     /// happens.
     pub(super) fn note_deadlock(&mut self, run: &Run) -> bool {
-        if run.ran.exit != ExitKind::Deadlock {
+        if run.result.exit != ExitKind::Deadlock {
             return false;
         }
         self.outcome.deadlocked_runs += 1;

@@ -84,11 +84,11 @@ impl Exploration<'_> {
         let is_wanted = |own: &Self, run: &Run| own.judged_again(index, run).is_some();
         let Some(run) = self.run_plan(plan, is_wanted)? else { return Ok(false) };
         let before = self.outcome.violations[index].evidence.preemptions;
-        let counts = !run.ran.warm && run.ran.preemptions <= before;
+        let counts = !run.result.warm && run.result.preemptions <= before;
         let judged = self.judged_again(index, &run).filter(|_| counts);
         let is_shown = judged.is_some();
         match judged {
-            Some(judged) if run.ran.preemptions < before => self.replace(index, run, judged),
+            Some(judged) if run.result.preemptions < before => self.replace(index, run, judged),
             _ => self.forget_unneeded(&run.trace),
         }
         Ok(is_shown)
@@ -105,7 +105,7 @@ impl Exploration<'_> {
         let Some(run) = self.follow(plan, false)? else { return Ok(None) };
         let shows_something =
             || is_wanted(self, &run) || self.fails_anew(&run) || self.deadlocks_anew(&run);
-        if !run.ran.warm || !shows_something() {
+        if !run.result.warm || !shows_something() {
             return Ok(Some(run));
         }
         self.forget_unneeded(&run.trace);
@@ -125,21 +125,21 @@ impl Exploration<'_> {
         };
         let trace = self.runs.trace_of(number);
         self.limit_run(false);
-        let ran = match is_fresh {
+        let result = match is_fresh {
             true => self.front_end.run_fresh(&spec, &trace),
             false => self.front_end.run(&spec, &trace),
         };
-        let ran = match ran {
-            Ok(ran) => ran,
+        let result = match result {
+            Ok(result) => result,
             Err(error) => {
                 self.note_cut_off(&error);
                 return Ok(None);
             }
         };
         self.outcome.runs += 1;
-        let run = self.load(number, spec, ran, &trace)?;
+        let run = self.load(number, spec, result, &trace)?;
         self.outcome.events += run.history.len() as u64;
-        if !run.ran.warm {
+        if !run.result.warm {
             // Whatever a run was made for, what it shows counts.
             self.note_deadlock(&run);
             self.note_failures(&run);
@@ -152,7 +152,7 @@ impl Exploration<'_> {
         let found = &self.outcome.violations[index];
         let instance = Accesses::new(run, std::iter::once(&found.key)).find(&found.key)?;
         // What is due to the violation in one run is due to it in another.
-        let is_shown = |effect: &&Effect| self.normal.shows(effect, &run.ran);
+        let is_shown = |effect: &&Effect| self.normal.shows(effect, &run.result);
         let effects: Vec<Effect> = found.judged.effects.iter().filter(is_shown).cloned().collect();
         let harm = self.harm(run, &found.key, &instance, &effects);
         let judged = judge(run, &found.key, &instance, &harm);

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use untorn_schedule::Plan;
+use untorn_schedule::{Inputs, Plan};
 
 use super::focus::FocusActivity;
-use super::{Evidence, Failure, InputSearchSummary};
+use super::run_store::forget;
+use super::{Dependence, Evidence, Failure, InputSearchSummary};
 use crate::compositions::CompositionId;
 use crate::conflict_order::Saturation;
 use crate::deadlock::DeadlockState;
@@ -230,4 +231,87 @@ pub enum ExploreError {
     FrontEnd(#[from] FrontEndError),
     #[error(transparent)]
     Evidence(#[from] RunError),
+}
+
+impl Outcome {
+    pub(super) fn has_failure(&self, signature: &crate::failure::FailureSignature) -> bool {
+        self.failures.iter().any(|own| own.signature() == signature)
+    }
+
+    pub(super) fn has_deadlock(&self, signature: &[String]) -> bool {
+        self.deadlocks.iter().any(|own| own.signature == signature)
+    }
+
+    /// Adds what an exploration with other inputs has found.
+    pub(super) fn absorb(&mut self, more: Self, inputs: &Inputs) {
+        self.add_runs(&more);
+        let offset = self.last_run;
+        self.last_run += more.last_run;
+        let with = |evidence: &mut Evidence| {
+            evidence.run += offset;
+            evidence.inputs = inputs.clone();
+        };
+        for mut found in more.violations {
+            with(&mut found.evidence);
+            self.violations.push(found);
+        }
+        for (own, more) in
+            [(&mut self.timed_violations, more.timed_violations), (&mut self.folded, more.folded)]
+        {
+            own.extend(more.into_iter().map(|mut found| {
+                with(&mut found.evidence);
+                found
+            }));
+        }
+        for mut found in more.timed_failures {
+            with(&mut found.evidence);
+            self.timed_failures.push(found);
+        }
+        for mut found in more.deadlocks {
+            if self.has_deadlock(&found.signature) {
+                forget(&found.evidence.trace);
+                continue;
+            }
+            with(&mut found.evidence);
+            self.deadlocks.push(found);
+        }
+        for mut found in more.failures {
+            // A program that always fails with such inputs does not want them.
+            let is_of_schedule = matches!(found.dependence, Dependence::Schedule { .. });
+            if !is_of_schedule || self.has_failure(found.signature()) {
+                forget(&found.evidence.trace);
+                continue;
+            }
+            with(&mut found.evidence);
+            self.failures.push(found);
+        }
+        let found: Vec<Key> = self.violations.iter().map(|found| found.key.clone()).collect();
+        let is_found = |key: &Key| found.iter().any(|found| key.is_covered_by(found));
+        self.unreached.retain(|(key, _)| !is_found(key));
+        let known: BTreeSet<String> =
+            self.unreached.iter().map(|(key, _)| key.places.join(" ")).collect();
+        let is_new = |key: &Key| !is_found(key) && !known.contains(&key.places.join(" "));
+        self.unreached.extend(more.unreached.into_iter().filter(|(key, _)| is_new(key)));
+        self.add_counts(&Counts {
+            candidates: more.candidates,
+            harmless: more.harmless,
+            infeasible: more.infeasible,
+            bodies: more.bodies,
+        });
+    }
+
+    /// Most candidates are the same with all inputs.
+    fn add_counts(&mut self, more: &Counts) {
+        self.candidates = self.candidates.max(more.candidates);
+        self.harmless = self.harmless.max(more.harmless);
+        self.infeasible = self.infeasible.max(more.infeasible);
+        self.bodies = self.bodies.max(more.bodies);
+    }
+}
+
+struct Counts {
+    candidates: u64,
+    harmless: u64,
+    infeasible: u64,
+    bodies: u64,
 }

@@ -41,8 +41,8 @@ impl Exploration<'_> {
         while let Some(Some(spec)) = specs.next() {
             // Something was found: that is worth a run more than there is time for.
             self.front_end.end_by(None);
-            let Ok(ran) = self.front_end.run_fresh(&spec, &run.trace) else { continue };
-            let fresh = self.load(run.number, spec, ran, &run.trace)?;
+            let Ok(result) = self.front_end.run_fresh(&spec, &run.trace) else { continue };
+            let fresh = self.load(run.number, spec, result, &run.trace)?;
             if self.is_notable(&fresh, target) {
                 self.outcome.repeated += 1;
                 return Ok(Some(fresh));

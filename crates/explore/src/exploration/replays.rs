@@ -41,12 +41,12 @@ impl Exploration<'_> {
         }
         let again = trace.with_extension("again.utr");
         self.limit_run(false);
-        let ran = self.front_end.replay(trace, &again);
-        let trial = match &ran {
+        let result = self.front_end.replay(trace, &again);
+        let trial = match &result {
             Ok(_) => compared(trace, &again, end),
             Err(_) => ReplayResult::Untried,
         };
-        self.last_replay = ran.ok().map(|ran| (trace.to_owned(), ran));
+        self.last_replay = result.ok().map(|result| (trace.to_owned(), result));
         forget(&again);
         self.replays.insert(trace.to_owned(), trial);
         trial
@@ -55,8 +55,8 @@ impl Exploration<'_> {
     /// What came of the replay of a run, if that was the same run.
     pub(super) fn replayed_result(&mut self, trace: &Path) -> Option<RunResult> {
         let trial = self.try_replay(trace, RecordedEnd::ByItself);
-        let (of, ran) = self.last_replay.as_ref().filter(|_| trial == ReplayResult::Exact)?;
-        (of == trace).then(|| ran.clone())
+        let (of, result) = self.last_replay.as_ref().filter(|_| trial == ReplayResult::Exact)?;
+        (of == trace).then(|| result.clone())
     }
 
     /// Tries what a simpler schedule has replaced since it was found.

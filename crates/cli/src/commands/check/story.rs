@@ -61,7 +61,7 @@ impl ProgressPrinter<'_> {
                         format!("{policy}, seed {}", run.spec.seed)
                     }
                     Steering::Plan { plan, .. } => {
-                        let followed = run.ran.followed.clone().unwrap_or_default();
+                        let followed = run.result.followed.clone().unwrap_or_default();
                         let why =
                             followed.released.map(|why| format!(": {why}")).unwrap_or_default();
                         format!("plan, {} of {} steps{why}", followed.steps, plan.steps.len())

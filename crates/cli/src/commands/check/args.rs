@@ -164,5 +164,5 @@ pub enum FailOn {
     /// Either
     Any,
     /// Either, and what is listed below the findings: it did no harm, or depends on timing only
-    FoldedFinding,
+    Folded,
 }

@@ -115,7 +115,7 @@ pub fn could_not_run(error: ExploreError) -> CliError {
 fn exit(outcome: &Outcome, report: &Report, check: &Check) -> Exit {
     let violations = !outcome.violations.is_empty() && check.fail_on != FailOn::Failures;
     let failures = !outcome.failures.is_empty() && check.fail_on != FailOn::Violations;
-    let folded = !report.folded.is_empty() && check.fail_on == FailOn::FoldedFinding;
+    let folded = !report.folded.is_empty() && check.fail_on == FailOn::Folded;
     let has_gaps = report.check.as_ref().is_some_and(|facts| !facts.gaps.is_empty());
     match () {
         () if violations || failures || folded || !outcome.deadlocks.is_empty() => Exit::Findings,

@@ -9,7 +9,7 @@ use crate::shell::{cargo, run};
 /// Builds what users have.
 pub fn build() -> Result<()> {
     ensure!(!cfg!(debug_assertions), "this is to run optimised: start it by ./dev");
-    run(cargo(&[
+    let mut build = cargo(&[
         "build",
         "--release",
         "--locked",
@@ -20,7 +20,10 @@ pub fn build() -> Result<()> {
         "untorn-jvm-agent",
         "-p",
         "untorn-native-runtime",
-    ]))
+    ]);
+    // The libraries lie beside the executable: it need not carry them as well.
+    build.env("UNTORN_EMBED", "no");
+    run(build)
 }
 
 /// The optimised `untorn`, which lies beside this program.

@@ -1,6 +1,7 @@
 //! Starts a Java program under the agent.
 
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -50,6 +51,8 @@ pub enum LaunchError {
     NotFound(String),
     #[error("the agent, {LIBRARY}, was not found beside {}", .0.display())]
     NoAgent(PathBuf),
+    #[error("the agent, {LIBRARY}, cannot be unpacked: {0}")]
+    Unpack(String),
     #[error("cannot write {}: {reason}", path.display())]
     Write { path: PathBuf, reason: String },
 }
@@ -68,9 +71,9 @@ impl From<LaunchError> for FrontEndError {
             LaunchError::NotFound(_) => Self::run(text)
                 .way_out("name the command as your shell would find it, or by its path"),
             LaunchError::NoAgent(_) => Self::run(text).way_out(
-                "build it with `cargo build --release --workspace`, or set UNTORN_AGENT to its path",
+                "install it with `cargo install --path crates/cli`, or set UNTORN_AGENT to its path",
             ),
-            LaunchError::Write { .. } => Self::run(text),
+            LaunchError::Unpack(_) | LaunchError::Write { .. } => Self::run(text),
         }
     }
 }
@@ -231,17 +234,15 @@ fn tool_options(command: &Command) -> Option<String> {
     value.and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty())
 }
 
-/// Beside the executable, where `cargo` and an installation put it.
+/// The agent that a variable names, or that is beside the executable or inside of it.
 pub(crate) fn find_agent() -> Result<PathBuf, LaunchError> {
     if let Some(path) = std::env::var_os("UNTORN_AGENT").map(PathBuf::from) {
         return if path.is_file() { Ok(path) } else { Err(LaunchError::NoAgent(path)) };
     }
-    let exe = std::env::current_exe().unwrap_or_default();
-    let beside = exe.parent().unwrap_or(Path::new(""));
-    [".", "deps", "..", "../lib/untorn"]
-        .iter()
-        .map(|place| beside.join(place).join(LIBRARY))
-        .find(|path| path.is_file())
-        .and_then(|path| path.canonicalize().ok())
-        .ok_or(LaunchError::NoAgent(exe))
+    untorn_embedded::find(LIBRARY).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            LaunchError::NoAgent(std::env::current_exe().unwrap_or_default())
+        }
+        _ => LaunchError::Unpack(error.to_string()),
+    })
 }

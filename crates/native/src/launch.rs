@@ -1,7 +1,8 @@
 //! Starts a native program with the runtime in it.
 
+use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use untorn_frontend::{FrontEndError, PrivateFolder};
@@ -13,6 +14,8 @@ use untorn_runtime_protocol::Progress;
 pub(crate) enum LaunchError {
     #[error("the runtime, {LIBRARY}, was not found beside {}", .0.display())]
     NoRuntime(PathBuf),
+    #[error("the runtime, {LIBRARY}, cannot be unpacked: {0}")]
+    Unpack(String),
     #[error("cannot write {}: {reason}", path.display())]
     Write { path: PathBuf, reason: String },
 }
@@ -22,26 +25,24 @@ impl From<LaunchError> for FrontEndError {
         let text = error.to_string();
         match error {
             LaunchError::NoRuntime(_) => Self::run(text).way_out(
-                "build it with `cargo build --release --workspace`, or set UNTORN_NATIVE_RUNTIME to its path",
+                "install it with `cargo install --path crates/cli`, or set UNTORN_NATIVE_RUNTIME to its path",
             ),
-            LaunchError::Write { .. } => Self::run(text),
+            LaunchError::Unpack(_) | LaunchError::Write { .. } => Self::run(text),
         }
     }
 }
 
-/// The library beside the executable, where `cargo` and an installation put it.
+/// The library that a variable names, or that is beside the executable or inside of it.
 pub(crate) fn find_runtime() -> Result<PathBuf, LaunchError> {
     if let Some(path) = std::env::var_os("UNTORN_NATIVE_RUNTIME").map(PathBuf::from) {
         return if path.is_file() { Ok(path) } else { Err(LaunchError::NoRuntime(path)) };
     }
-    let exe = std::env::current_exe().unwrap_or_default();
-    let beside = exe.parent().unwrap_or(Path::new(""));
-    [".", "deps", "..", "../lib/untorn"]
-        .iter()
-        .map(|place| beside.join(place).join(LIBRARY))
-        .find(|path| path.is_file())
-        .and_then(|path| path.canonicalize().ok())
-        .ok_or(LaunchError::NoRuntime(exe))
+    untorn_embedded::find(LIBRARY).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            LaunchError::NoRuntime(std::env::current_exe().unwrap_or_default())
+        }
+        _ => LaunchError::Unpack(error.to_string()),
+    })
 }
 
 /// A program about to be started, and the files through which it talks to its runtime. They are removed when this is

@@ -43,7 +43,7 @@ pub fn explore(
         return Ok(outcome);
     }
     let end = begin.checked_add(time);
-    explore_other_inputs(front_end, options, (folder, stop, watch), end, &mut outcome)?;
+    explore_other_inputs(front_end, options, folder, stop, watch, end, &mut outcome)?;
     outcome.time = begin.elapsed();
     Ok(outcome)
 }

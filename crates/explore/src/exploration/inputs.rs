@@ -66,7 +66,9 @@ pub struct InputSearchSummary {
 pub(super) fn explore_other_inputs(
     front_end: &mut dyn FrontEnd,
     options: Options,
-    (folder, stop, watch): (&Path, &AtomicBool, &mut dyn FnMut(Progress<'_>)),
+    folder: &Path,
+    stop: &AtomicBool,
+    watch: &mut dyn FnMut(Progress<'_>),
     end: Option<Instant>,
     outcome: &mut Outcome,
 ) -> Result<(), ExploreError> {

@@ -1,5 +1,7 @@
 //! What happened in a run, and whether it is a violation.
 
+use std::collections::BTreeSet;
+
 use untorn_predict::Origin;
 
 use super::counterfactual::{MAX_UNDONE, untested};
@@ -28,6 +30,35 @@ const MAX_FOLDED: usize = 100;
 /// Different deadlocks that are kept.
 const MAX_DEADLOCKS: usize = 32;
 
+/// What is known of a run while the targets are judged in it, one after the other.
+struct Judging<'r> {
+    run: &'r Run,
+    made_for: Option<usize>,
+    accesses: Accesses<'r>,
+    /// The declared blocks that a checker refutes in this run, if a checker decides: only they count then.
+    refuted: Option<BTreeSet<String>>,
+    effects: Vec<Effect>,
+    is_evidence: bool,
+    is_normal: bool,
+    /// A torn composition explains what is visible.
+    is_explained: bool,
+    /// Violations whose effects were tested by undoing the interruption.
+    undone: u32,
+}
+
+impl Judging<'_> {
+    fn counts(&self, key: &Key) -> bool {
+        let is_refuted = |refuted: &BTreeSet<String>| {
+            key.origin == Origin::Declared && refuted.contains(&key.block)
+        };
+        self.refuted.as_ref().is_none_or(is_refuted)
+    }
+
+    fn is_timed(&self) -> bool {
+        !self.run.premature_timeouts().is_empty()
+    }
+}
+
 impl Exploration<'_> {
     /// Looks for instances of all targets. Says whether the trace is evidence. A method that was taken to be atomic and
     /// is refuted hides what is inside of it: the same run is looked at again without it.
@@ -55,82 +86,111 @@ impl Exploration<'_> {
 
     /// Whether the trace is evidence, and whether the run is like those without a violation.
     pub(super) fn judge_once(&mut self, run: &Run, made_for: Option<usize>) -> (bool, bool) {
-        let accesses = Accesses::new(run, self.targets.keys());
-        let refuted = self.refuted(run);
-        let (effects, deadline) = (self.normal.compare(&run.result), self.budget.deadline());
-        let (mut is_evidence, mut is_normal) = (false, true);
-        let (mut explained, mut undone) = (false, 0);
+        let mut judging = Judging {
+            run,
+            made_for,
+            accesses: Accesses::new(run, self.targets.keys()),
+            refuted: self.refuted(run),
+            effects: self.normal.compare(&run.result),
+            is_evidence: false,
+            is_normal: true,
+            is_explained: false,
+            undone: 0,
+        };
         for index in self.targets.composed_first() {
-            let key = self.targets[index].key.clone();
-            let counts = refuted.as_ref().is_none_or(|refuted| {
-                key.origin == Origin::Declared && refuted.contains(&key.block)
-            });
-            if !counts || !self.is_worth_judging(index, made_for) {
-                // A run that shows a violation is not normal, however often it was judged.
-                is_normal &= !self.is_of_violation(&key) || accesses.find(&key).is_none();
-                continue;
-            }
-            // The run that was on its way when time ended is judged for what it was made for.
-            if deadline.is_over() && made_for != Some(index) {
-                self.targets[index].is_cut = true;
-                is_normal = false;
-                continue;
-            }
-            let Some(instance) = accesses.find(&key) else { continue };
-            if is_meant(run, &key, &instance) && self.adds_nothing(&key, &effects) {
-                (is_normal, self.targets[index].done) = (false, true);
-                continue;
-            }
-            let mut harm = self.harm(run, &key, &instance, &effects);
-            if explained && harm.composed.is_none() {
-                // What is visible comes of calls that were torn; nothing else has to be suspected of it.
-                harm.effects = &[];
-            }
-            let judged = may_be_violation(run, &key, &instance, &harm)
-                .then(|| judge(run, &key, &instance, &harm))
-                .filter(|judged| judged.is_violation(&key));
-            let is_timed = !run.premature_timeouts().is_empty();
-            let may_undo =
-                undone < MAX_UNDONE && self.may_undo() && (undone == 0 || !deadline.is_over());
-            let is_tested = may_undo || made_for == Some(index);
-            undone += u32::from(judged.as_ref().is_some_and(|judged| !judged.effects.is_empty()));
-            let judged = judged.map(|judged| match (is_timed, is_tested) {
-                (true, _) => judged,
-                (false, true) => self.attribute(run, &key, &instance, judged),
-                (false, false) => untested(run, &key, &instance, judged),
-            });
-            is_normal &= judged.as_ref().is_none_or(|judged| !judged.is_unclear);
-            let is_harmless = |judged: &Judgement| !judged.is_violation(&key);
-            if judged
-                .as_ref()
-                .is_none_or(|judged| is_harmless(judged) && judged.untested.is_empty())
-            {
-                self.note_harmless(index);
-                continue;
-            }
-            let Some(judged) = judged else { continue };
-            let (needs_control_run, is_folded) = (judged.needs_control_run, is_harmless(&judged));
-            let found = self.violation(run, key, judged, &instance);
-            let is_folded = is_folded || found.significance.benign().is_some();
-            if is_folded && !is_timed && !needs_control_run {
-                // What does no harm here may do some in another run.
-                self.note_harmless(index);
-                is_evidence |= self.fold(found);
-                continue;
-            }
-            is_normal = false;
-            explained |= found.judged.composed.is_some() && !needs_control_run;
-            self.targets[index].done = !is_timed;
-            if self.is_other_side(&found.key, &found.judged, run) {
-                continue;
-            }
-            is_evidence |= match (is_timed, needs_control_run) {
-                (true, _) => self.add_timed(found),
-                (false, true) => self.await_control_run(found, index, run, &instance),
-                (false, false) => self.add_violation(found),
-            };
+            self.judge_target(index, &mut judging);
         }
-        (is_evidence, is_normal)
+        (judging.is_evidence, judging.is_normal)
+    }
+
+    fn judge_target(&mut self, index: usize, judging: &mut Judging<'_>) {
+        let key = self.targets[index].key.clone();
+        if !judging.counts(&key) || !self.is_worth_judging(index, judging.made_for) {
+            // A run that shows a violation is not normal, however often it was judged.
+            judging.is_normal &=
+                !self.is_of_violation(&key) || judging.accesses.find(&key).is_none();
+            return;
+        }
+        // The run that was on its way when time ended is judged for what it was made for.
+        if self.budget.deadline().is_over() && judging.made_for != Some(index) {
+            self.targets[index].is_cut = true;
+            judging.is_normal = false;
+            return;
+        }
+        let Some(instance) = judging.accesses.find(&key) else { return };
+        if is_meant(judging.run, &key, &instance) && self.adds_nothing(&key, &judging.effects) {
+            (judging.is_normal, self.targets[index].done) = (false, true);
+            return;
+        }
+        match self.judge_instance(index, &key, &instance, judging) {
+            Some(judged) => self.add_judged(index, key, &instance, judged, judging),
+            None => self.note_harmless(index),
+        }
+    }
+
+    /// What an instance of a target proves; `None` if it does no harm.
+    fn judge_instance(
+        &mut self,
+        index: usize,
+        key: &Key,
+        instance: &Instance,
+        judging: &mut Judging<'_>,
+    ) -> Option<Judgement> {
+        let run = judging.run;
+        let mut harm = self.harm(run, key, instance, &judging.effects);
+        if judging.is_explained && harm.composed.is_none() {
+            // What is visible comes of calls that were torn; nothing else has to be suspected of it.
+            harm.effects = &[];
+        }
+        let judged = may_be_violation(run, key, instance, &harm)
+            .then(|| judge(run, key, instance, &harm))
+            .filter(|judged| judged.is_violation(key))?;
+        let is_over = self.budget.deadline().is_over();
+        let has_room = judging.undone < MAX_UNDONE && (judging.undone == 0 || !is_over);
+        let may_undo = has_room && self.may_undo();
+        judging.undone += u32::from(!judged.effects.is_empty());
+        let judged = match () {
+            () if judging.is_timed() => judged,
+            () if may_undo || judging.made_for == Some(index) => {
+                self.attribute(run, key, instance, judged)
+            }
+            () => untested(run, key, instance, judged),
+        };
+        judging.is_normal &= !judged.is_unclear;
+        (judged.is_violation(key) || !judged.untested.is_empty()).then_some(judged)
+    }
+
+    /// Adds what an instance proves where it belongs: to the findings, beside them, or to what waits for another run.
+    fn add_judged(
+        &mut self,
+        index: usize,
+        key: Key,
+        instance: &Instance,
+        judged: Judgement,
+        judging: &mut Judging<'_>,
+    ) {
+        let (run, is_timed) = (judging.run, judging.is_timed());
+        let (needs_control_run, is_harmless) =
+            (judged.needs_control_run, !judged.is_violation(&key));
+        let found = self.violation(run, key, judged, instance);
+        let is_folded = is_harmless || found.significance.benign().is_some();
+        if is_folded && !is_timed && !needs_control_run {
+            // What does no harm here may do some in another run.
+            self.note_harmless(index);
+            judging.is_evidence |= self.fold(found);
+            return;
+        }
+        judging.is_normal = false;
+        judging.is_explained |= found.judged.composed.is_some() && !needs_control_run;
+        self.targets[index].done = !is_timed;
+        if self.is_other_side(&found.key, &found.judged, run) {
+            return;
+        }
+        judging.is_evidence |= match (is_timed, needs_control_run) {
+            (true, _) => self.add_timed(found),
+            (false, true) => self.await_control_run(found, index, run, instance),
+            (false, false) => self.add_violation(found),
+        };
     }
 
     /// Adds a violation that depends on timing. Says whether the trace is needed for it.
@@ -287,9 +347,8 @@ impl Exploration<'_> {
         let is_known = |found: &AtomicityViolation| target.key.is_covered_by(&found.key);
         let is_covered = matches!(target.key.shape, Shape::Two { .. })
             && self.outcome.violations.iter().any(is_known);
-        let refuted_since_initial_run =
-            target.harmless >= OFTEN_HARMLESS && made_for != Some(index);
-        !target.done && !is_covered && !refuted_since_initial_run
+        let is_known_harmless = target.harmless >= OFTEN_HARMLESS && made_for != Some(index);
+        !target.done && !is_covered && !is_known_harmless
     }
 
     /// A violation that has no number yet.

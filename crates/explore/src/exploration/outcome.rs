@@ -207,7 +207,7 @@ impl Outcome {
         self.cut_off += more.cut_off;
         self.unseen.extend(more.unseen.iter().cloned());
         self.unresolved = self.unresolved.max(more.unresolved);
-        self.compositions_made.extend(more.compositions_made.iter().cloned());
+        self.compositions_made.extend(more.compositions_made.iter().copied());
         self.unconfirmed_warm_runs += more.unconfirmed_warm_runs;
         self.repeated += more.repeated;
         self.conflict_orders += more.conflict_orders;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use untorn_explore::{Outcome, Progress, ReplayResult, SearchGaps};
+use untorn_explore::{Key, Outcome, Progress, ReplayResult, Run, SearchGaps};
 use untorn_findings::check::{FindingBuilder, replayed, saturation, unsearched, why_unreached};
 use untorn_findings::sources::Library;
 use untorn_report::coverage::{self, CheckVerdict};
@@ -39,43 +39,13 @@ impl ProgressPrinter<'_> {
     pub fn tell(&mut self, news: &Progress<'_>, console: &mut Console) -> Result<()> {
         match news {
             Progress::Running { number, target, open } => {
-                if self.line.is_due() {
-                    self.line.show(&match target {
-                        None => format!("run {number}: watching the program"),
-                        Some(key) => format!(
-                            "run {number}: trying {} ({}); {} untried",
-                            key.block,
-                            key.field,
-                            count(*open as u64, "candidate")
-                        ),
-                    });
-                }
+                self.running(*number, *target, *open);
                 Ok(())
             }
-            Progress::RunEnded { run, new } => {
-                if self.check.volume != Volume::Verbose {
-                    return Ok(());
-                }
-                let spec = match &run.spec.steering {
-                    Steering::Policy(policy) | Steering::Marks { policy, .. } => {
-                        format!("{policy}, seed {}", run.spec.seed)
-                    }
-                    Steering::Plan { plan, .. } => {
-                        let followed = run.result.followed.clone().unwrap_or_default();
-                        let why =
-                            followed.released.map(|why| format!(": {why}")).unwrap_or_default();
-                        format!("plan, {} of {} steps{why}", followed.steps, plan.steps.len())
-                    }
-                };
-                self.line.clear();
-                console.say(&format!(
-                    "run {}: {} of {}, {} new; {spec}\n",
-                    run.number,
-                    count(run.history.len() as u64, "event"),
-                    count(run.history.thread_count() as u64, "thread"),
-                    count(*new as u64, "candidate"),
-                ))
-            }
+            Progress::RunEnded { run, new } => match self.check.volume {
+                Volume::Verbose => self.run_ended(run, *new, console),
+                _ => Ok(()),
+            },
             Progress::Simplifying { number, violation } => {
                 if self.line.is_due() {
                     let block = &violation.key.block;
@@ -115,6 +85,41 @@ impl ProgressPrinter<'_> {
                 self.show(at, console)
             }
         }
+    }
+
+    fn running(&mut self, number: u32, target: Option<&Key>, open: usize) {
+        if self.line.is_due() {
+            self.line.show(&match target {
+                None => format!("run {number}: watching the program"),
+                Some(key) => format!(
+                    "run {number}: trying {} ({}); {} untried",
+                    key.block,
+                    key.field,
+                    count(open as u64, "candidate")
+                ),
+            });
+        }
+    }
+
+    fn run_ended(&mut self, run: &Run, new: usize, console: &mut Console) -> Result<()> {
+        let spec = match &run.spec.steering {
+            Steering::Policy(policy) | Steering::Marks { policy, .. } => {
+                format!("{policy}, seed {}", run.spec.seed)
+            }
+            Steering::Plan { plan, .. } => {
+                let followed = run.result.followed.clone().unwrap_or_default();
+                let why = followed.released.map(|why| format!(": {why}")).unwrap_or_default();
+                format!("plan, {} of {} steps{why}", followed.steps, plan.steps.len())
+            }
+        };
+        self.line.clear();
+        console.say(&format!(
+            "run {}: {} of {}, {} new; {spec}\n",
+            run.number,
+            count(run.history.len() as u64, "event"),
+            count(run.history.thread_count() as u64, "thread"),
+            count(new as u64, "candidate"),
+        ))
     }
 
     /// Adds a finding with its source lines, in place of one with the same number. Says where it is.

@@ -38,7 +38,7 @@ struct CheckTable {
     explore: Option<u32>,
     fail_on: Option<FailOn>,
     run_time: Option<String>,
-    events: Option<usize>,
+    events: Option<u64>,
     seed: Option<u64>,
     jobs: Option<usize>,
     minimise: Option<u32>,
@@ -157,7 +157,7 @@ impl Project {
         explicit.fill("explore", &mut args.explore, own.explore.map(Some));
         explicit.fill("fail_on", &mut args.fail_on, own.fail_on);
         explicit.fill("run_time", &mut args.run_time, own.run_time.clone().map(Some));
-        explicit.fill("events", &mut args.events, own.events);
+        explicit.fill("events", &mut args.events, own.events.map(Some));
         explicit.fill("seed", &mut args.seed, own.seed);
         explicit.fill("jobs", &mut args.jobs, own.jobs);
         explicit.fill("minimise", &mut args.minimise, own.minimise);
@@ -179,7 +179,7 @@ impl Project {
 
     pub fn fill_compare(&self, args: &mut CompareArgs, explicit: ExplicitArgs<'_>) {
         let own = &self.text.check;
-        explicit.fill("events", &mut args.events, own.events);
+        explicit.fill("events", &mut args.events, own.events.map(Some));
         explicit.fill("seed", &mut args.seed, own.seed);
         explicit.fill("blocks", &mut args.blocks, own.blocks);
         explicit.fill("atomic", &mut args.scope.atomic, own.atomic.clone());

@@ -30,6 +30,14 @@ pub struct Block {
     pub(crate) accesses: bool,
 }
 
+impl Block {
+    pub(crate) fn relocate(&mut self, place: &dyn Fn(EventIdx) -> EventIdx) {
+        self.begin = place(self.begin);
+        self.first = place(self.first);
+        self.last = place(self.last);
+    }
+}
+
 /// A read or write of a transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct Touch {

@@ -196,6 +196,34 @@ impl Reason {
         found
     }
 
+    /// The same with other positions of events: what was confirmed may be a part of a trace.
+    pub fn relocate(&mut self, place: &dyn Fn(EventIdx) -> EventIdx) {
+        match self {
+            Self::OwnRead { block, access, read, .. } => {
+                block.relocate(place);
+                access.relocate(place);
+                read.relocate(place);
+            }
+            Self::NoSource(no) => no.relocate(place),
+            Self::LostUpdate { updates, sources, .. } => {
+                for update in updates {
+                    update.block.relocate(place);
+                    update.read.relocate(place);
+                    update.write.relocate(place);
+                }
+                sources.iter_mut().flatten().for_each(|block| block.relocate(place));
+            }
+            Self::Cycle(orders) => orders.iter_mut().for_each(|order| order.relocate(place)),
+            Self::Exhausted { blocks, .. } => {
+                blocks.iter_mut().for_each(|block| block.relocate(place));
+            }
+            Self::Printed { block, instance, .. } => {
+                block.relocate(place);
+                instance.iter_mut().for_each(|point| point.relocate(place));
+            }
+        }
+    }
+
     /// One word for the kind of reason, for reports.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -205,6 +233,55 @@ impl Reason {
             Self::Cycle(_) => "cycle",
             Self::Exhausted { .. } => "exhausted",
             Self::Printed { .. } => "printed",
+        }
+    }
+}
+
+impl Point {
+    fn relocate(&mut self, place: &dyn Fn(EventIdx) -> EventIdx) {
+        self.at = place(self.at);
+    }
+}
+
+impl NoSource {
+    fn relocate(&mut self, place: &dyn Fn(EventIdx) -> EventIdx) {
+        self.block.relocate(place);
+        self.read.relocate(place);
+        self.orders.iter_mut().for_each(|order| order.relocate(place));
+        for (party, excluded) in &mut self.excluded {
+            party.iter_mut().for_each(|block| block.relocate(place));
+            if let Excluded::Overwritten(block) = excluded {
+                block.relocate(place);
+            }
+        }
+        if let Some((block, at)) = &mut self.passing {
+            block.relocate(place);
+            *at = place(*at);
+        }
+    }
+}
+
+impl Forced {
+    fn relocate(&mut self, place: &dyn Fn(EventIdx) -> EventIdx) {
+        self.from.iter_mut().for_each(|block| block.relocate(place));
+        self.to.iter_mut().for_each(|block| block.relocate(place));
+        match &mut self.because {
+            OrderReason::Kept => {}
+            OrderReason::Read { write, read, .. } => {
+                write.iter_mut().for_each(|write| write.relocate(place));
+                read.relocate(place);
+            }
+            OrderReason::NotBetweenEarly { reader, read, .. } => {
+                reader.relocate(place);
+                read.relocate(place);
+            }
+            OrderReason::NotBetweenLate { source, read, .. } => {
+                source.iter_mut().for_each(|block| block.relocate(place));
+                read.relocate(place);
+            }
+            OrderReason::EverySource { read, .. } | OrderReason::AfterEverySource { read, .. } => {
+                read.relocate(place);
+            }
         }
     }
 }

@@ -58,7 +58,6 @@ use crate::failure::FailureSignature;
 use crate::feasibility::Feasibility;
 use crate::inversion::LockOrders;
 use crate::judge::Values;
-
 use crate::steer;
 use crate::strategy::Strategy;
 use crate::target::{Identity, Key, NoFinding, PredictedReordering, Prediction, Target, Variant};
@@ -302,7 +301,7 @@ impl<'a> Exploration<'a> {
                     self.options.seed.wrapping_mul(1_000_003).wrapping_add(1_001 + u64::from(n));
                 let marks = self.hold_marks();
                 let (arm, policy) = self.undirected.choose(|policy| marks.is_usable(policy));
-                let length = self.runs.loaded().next_back().map(|run| run.history.len() as u64);
+                let length = self.runs.loaded().next_back().map(|run| run.event_count());
                 let spec = marks.spec(policy, seed, length);
                 return Some(NextRun { spec, target: None, arm: Some(arm) });
             }

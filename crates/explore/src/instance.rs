@@ -20,6 +20,11 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
+    /// The same in another history of the run.
+    pub(crate) fn relocate(&self, place: impl Fn(At) -> At) -> Self {
+        Self { own: self.own.map(&place), other: self.other.map(&place) }
+    }
+
     pub(crate) fn all(&self) -> [At; 4] {
         let [first, last] = self.own;
         let [one, other] = self.other;

@@ -265,16 +265,20 @@ pub(crate) fn judge(run: &Run, key: &Key, instance: &Instance, harm: &Harm<'_>) 
         composed: harm.composed.clone(),
         needs_control_run: needs_control_run(run, key, instance, harm),
         ended: run.result.exit,
-        context: context_of(&cycle, &events),
+        context: context_of(run, &cycle, &events),
         cycle,
         intruder: intruder.map(|block| run.history.block(block).label),
     }
 }
 
 /// Gathered while the events are at hand: a finding does not keep the events of its run.
-fn context_of(cycle: &Violation, events: &[Event]) -> Context {
+fn context_of(run: &Run, cycle: &Violation, events: &[Event]) -> Context {
     let mut gatherer = Gatherer::new(std::slice::from_ref(cycle));
-    let _ = gatherer.events(EventIdx(0), events);
+    for (at, event) in run.history.all().zip(events) {
+        if gatherer.events(run.position(at), std::slice::from_ref(event)).is_break() {
+            break;
+        }
+    }
     gatherer.finish().pop().unwrap_or_default()
 }
 
@@ -332,7 +336,11 @@ fn confirmed(run: &Run, events: &[Event], instance: &Instance) -> Values {
     let window = if whole { None } else { Window::around(events, &around) };
     let options = Options { window, ..Options::default() };
     match confirm(events, &run.tables, &options).verdict {
-        ValueVerdict::NotAtomic(reason) => Values::NotAtomic { reason, whole },
+        ValueVerdict::NotAtomic(mut reason) => {
+            // What was confirmed is what the history has of the run.
+            reason.relocate(&|at| run.position(At(at.0 as u32)));
+            Values::NotAtomic { reason, whole }
+        }
         ValueVerdict::Atomic(_) => Values::Atomic,
         ValueVerdict::Undecided(uncertainty) => {
             Values::Undecided(untorn_confirm::phrasing::undecided(&uncertainty, &run.tables))
@@ -342,7 +350,7 @@ fn confirmed(run: &Run, events: &[Event], instance: &Instance) -> Values {
 
 /// The torn block, then the other thread, and the conflicts between them.
 fn cycle(run: &Run, key: &Key, events: &[Event], instance: &Instance) -> Violation {
-    let step = |at: At| Step { at: at.into(), event: events[at.index()] };
+    let step = |at: At| Step { at: run.position(at), event: events[at.index()] };
     let edge = |from: At, to: At, why| Edge { from: step(from), to: step(to), why };
     let conflict = |at: At| EdgeKind::Variable(VarId(run.history.event(at).op.target()));
     let own = |at: At, block| Transaction { thread: run.history.event(at).thread, block };
@@ -371,5 +379,5 @@ fn counted(run: &Run, both: [At; 2], named: Named<'_>, events: &[Event]) -> Opti
     });
     let block = run.history.block(own.last()?);
     let site = run.history.event(block.begin).site;
-    Some(Block { label: block.label, site, begin: block.begin.into() })
+    Some(Block { label: block.label, site, begin: run.position(block.begin) })
 }

@@ -5,6 +5,7 @@
 //! happened ([`instance`]) and judges what did ([`judge`]). A finding is an [`AtomicityViolation`], a [`Deadlock`] or a
 //! [`Failure`], each with its [`Evidence`].
 
+mod arrivals;
 mod compositions;
 mod conflict_order;
 mod deadlock;
@@ -15,6 +16,7 @@ mod feasibility;
 mod instance;
 mod inversion;
 mod judge;
+mod loading;
 pub mod marks;
 mod places;
 mod run;

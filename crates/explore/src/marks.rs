@@ -11,27 +11,22 @@ use untorn_serializability::atomizer::Atomizer;
 use untorn_serializability::{Checker, Warning};
 use untorn_trace::{EventIdx, LockId, Op, SiteId, ThreadId, VarId};
 
-use crate::compositions::Compositions;
+use crate::loading::LoadOptions;
 use crate::places;
-use crate::run::{LoadOptions, Run, RunError};
+use crate::run::{Run, RunError};
 use untorn_frontend::{ExitKind, RunResult};
 use untorn_schedule::RunSpec;
 
-/// Events of a trace that are looked at.
-const MAX_EVENTS: usize = 8_000_000;
+/// Events of a trace that are all looked at; of a longer one only those that threads share are.
+const MAX_WHOLE: usize = 8_000_000;
 
 /// Finds marks in a trace.
 ///
 /// # Errors
 /// If the trace cannot be read.
 pub fn of_trace(trace: &Path, find: fn(&Run) -> Marks) -> Result<Marks, RunError> {
-    let left = LoadOptions {
-        most: MAX_EVENTS,
-        entries: false,
-        blocks: &BTreeSet::new(),
-        compositions: &Compositions::default(),
-    };
-    Ok(find(&Run::load(1, RunSpec::default(), no_result(), trace, left)?))
+    let options = LoadOptions { max_whole: MAX_WHOLE, ..LoadOptions::default() };
+    Ok(find(&Run::load(1, RunSpec::default(), no_result(), trace, options)?))
 }
 
 /// For a trace of which nothing else is known.

@@ -1,6 +1,5 @@
 //! A run that was made, ready to be asked.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,14 +8,13 @@ use untorn_predict::candidates::{
     self, BlockScope, Candidate, CandidatePlace, Limits, Objects, TwoVariableCandidate,
 };
 use untorn_predict::{At, BlockId, Deadline, Goal, History, HistoryIndex, Origin};
-use untorn_trace::formats::open::{Input, OpenOptions, open};
 use untorn_trace::{
-    BATCH, BlockKind, CallOutcome, Event, LabelId, Op, PrematureTimeout, SiteId, Source, Tables,
-    TraceError, Value, ValueKind, VarId, VarRole,
+    EventIdx, LabelId, PrematureTimeout, SiteId, Tables, ValueKind, VarId, VarRole,
 };
 
-use crate::compositions::Compositions;
+use crate::arrivals::Arrival;
 use crate::exploration::SearchGaps;
+use crate::loading::{self, LoadOptions, Loaded};
 use crate::places;
 use crate::target::{Key, KeyFacts, Shape};
 use crate::tracked_calls::{CompositionInstance, TrackedCalls};
@@ -30,7 +28,10 @@ pub enum RunError {
     Trace { path: PathBuf, reason: String },
 }
 
-/// One run: its trace in memory.
+/// Events of a run that are read again one by one.
+const MAX_WHOLE_AGAIN: usize = 8_000_000;
+
+/// One run: its trace in memory, of a long one what threads share.
 #[derive(Debug)]
 pub struct Run {
     /// Counted from 1.
@@ -41,8 +42,12 @@ pub struct Run {
     /// Shared with the findings of the run.
     pub tables: Arc<Tables>,
     pub history: History,
-    /// Events behind those that were kept.
+    /// Events that nobody looked at: see [`LoadOptions`].
     pub left_out: u64,
+    /// How it was read.
+    options: LoadOptions,
+    /// By event of the history.
+    arrivals: Vec<Arrival>,
     sites: FxHashMap<String, SiteId>,
     /// Which variables are parts of one object.
     pub(crate) objects: Objects,
@@ -63,118 +68,70 @@ pub(crate) struct Suspect {
     pub goals: Vec<Goal>,
 }
 
-/// What of a trace does not count.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LoadOptions<'a> {
-    /// Events behind so many.
-    pub most: usize,
-    /// Declared blocks that are the body of a thread or a task.
-    pub entries: bool,
-    /// Declared blocks of these names.
-    pub blocks: &'a BTreeSet<String>,
-    /// The calls that are tracked, which are no blocks.
-    pub compositions: &'a Compositions,
-}
-
-impl LoadOptions<'_> {
-    fn blend_out(&self, events: &mut [Event], tables: &Tables) {
-        if !self.entries && self.blocks.is_empty() {
-            return;
-        }
-        let is_left = |(index, name): (usize, &str)| {
-            let is_entry = tables.label_facts(LabelId::from_index(index)).is_entry;
-            self.blocks.contains(name) || (self.entries && is_entry)
-        };
-        let labels: Vec<bool> = tables.labels.iter().enumerate().map(is_left).collect();
-        let is_left = |label: LabelId| labels.get(label.index()) == Some(&true);
-        let mut methods = FxHashSet::default();
-        for event in events {
-            // A method that does not count as a declared block is what every other method is: an activation.
-            event.op = match event.op {
-                Op::Begin { label: method, kind: BlockKind::Named, .. } if is_left(method) => {
-                    methods.insert(method);
-                    Op::Call { method, known: false, value: Value::default() }
-                }
-                Op::End { label: method } if methods.contains(&method) => {
-                    let (outcome, known, value) = (CallOutcome::default(), false, Value::default());
-                    Op::Return { method, outcome, known, value }
-                }
-                Op::Begin { label, .. } | Op::End { label } if is_left(label) => Op::HIDDEN,
-                op => op,
-            };
-        }
-    }
-}
-
-fn recorded_classes(history: &History, tables: &Tables) -> FxHashSet<String> {
-    let accesses = history
-        .events()
-        .iter()
-        .filter(|event| matches!(event.op, Op::Read { .. } | Op::Write { .. }));
-    let sites: FxHashSet<SiteId> = accesses.map(|event| event.site).collect();
-    let classes = sites.into_iter().filter_map(|site| tables.sites.get(site));
-    classes.map(|site| site.class.to_owned()).collect()
-}
-
-/// So many events of a trace, and how many there are behind them. What is behind is read only if nothing else tells how
-/// much it is: a trace may be a thousand times as long as what is looked at.
-fn first_events(source: &mut dyn Source, most: usize) -> Result<(Vec<Event>, u64), TraceError> {
-    let (mut events, mut batch) = (Vec::new(), Vec::with_capacity(BATCH));
-    let mut read = 0;
-    loop {
-        source.read(&mut batch)?;
-        if batch.is_empty() {
-            break;
-        }
-        read += batch.len() as u64;
-        let kept = batch.len().min(most - events.len());
-        events.extend_from_slice(&batch[..kept]);
-        if let (true, Some(total)) = (events.len() == most, source.event_total()) {
-            read = total;
-            break;
-        }
-    }
-    let left_out = read.saturating_sub(events.len() as u64);
-    Ok((events, left_out))
-}
-
 impl Run {
-    /// Reads the trace, but for what is left out.
+    /// Reads the trace, as far as it counts.
     pub(crate) fn load(
         number: u32,
         spec: RunSpec,
         result: RunResult,
         trace: &Path,
-        left: LoadOptions<'_>,
+        options: LoadOptions,
     ) -> Result<Self, RunError> {
-        let fail = |reason: String| RunError::Trace { path: trace.to_owned(), reason };
-        let mut source = open(&Input::new(trace), &OpenOptions::default())
-            .map_err(|error| fail(error.to_string()))?;
-        let (mut events, left_out) =
-            first_events(&mut *source, left.most).map_err(|error| fail(error.to_string()))?;
-        let tables = Arc::new(source.tables().clone());
-        left.blend_out(&mut events, &tables);
-        let tracked_calls = TrackedCalls::take(&mut events, &tables, left.compositions);
-        let mut history = History::new(events, &tables).map_err(|error| fail(error.to_string()))?;
-        history.set_compositions(tracked_calls.stretches());
+        let Loaded { tables, history, arrivals, tracked_calls, sites: accessed, left_out } =
+            loading::load(trace, &options)?;
         let keys = (0..tables.sites.len()).map(SiteId::from_index);
         let sites = keys.filter_map(|site| Some((places::key(&tables, site)?, site))).collect();
-        let trace = trace.to_owned();
-        let classes = recorded_classes(&history, &tables);
+        let classes = accessed.into_iter().filter_map(|site| tables.sites.get(site));
+        let classes = classes.map(|site| site.class.to_owned()).collect();
         let objects = Objects::of_trace(&tables);
         Ok(Self {
             number,
             spec,
             result,
-            trace,
+            trace: trace.to_owned(),
             tables,
             history,
             left_out,
+            options,
+            arrivals,
             sites,
             objects,
             tracked_calls,
             classes,
         })
+    }
+
+    /// The same run with all its events: what a thread does for itself alone matters to some questions. `None` if it has
+    /// too many, or if the trace cannot be read.
+    pub(crate) fn whole(&self) -> Option<Self> {
+        if self.history.whole_len() > MAX_WHOLE_AGAIN {
+            return None;
+        }
+        let options = LoadOptions { max_whole: MAX_WHOLE_AGAIN, ..self.options.clone() };
+        let (spec, result) = (self.spec.clone(), self.result.clone());
+        Self::load(self.number, spec, result, &self.trace, options).ok()
+    }
+
+    /// How many events the run has, as far as they count.
+    pub fn event_count(&self) -> u64 {
+        self.history.whole_len() as u64
+    }
+
+    /// Where an event stands in the trace.
+    pub(crate) fn position(&self, at: At) -> EventIdx {
+        EventIdx(u64::from(self.history.position(at)))
+    }
+
+    /// How often the thread of an event had come to its place.
+    pub(crate) fn arrival(&self, at: At) -> Arrival {
+        self.arrivals.get(at.index()).copied().unwrap_or_default()
+    }
+
+    /// Whether another run had the same events, all in all.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        self.event_count() == other.event_count()
+            && self.history.events() == other.history.events()
+            && self.arrivals == other.arrivals
     }
 
     /// Sleeps, and waits with a time limit, that ended by time while a thread that could run was held.

@@ -132,14 +132,29 @@ impl Assessment<'_> {
         let is_composed = self.judged.composed.is_some();
         let patterns: [(Benign, bool); 4] = [
             (Benign::SameValue, self.changes_nothing()),
-            (Benign::SameContents, contents::are_same(self)),
-            (Benign::PutBack, self.is_put_back()),
+            (
+                Benign::SameContents,
+                contents::may_be_same(self) && self.in_whole_run(contents::are_same),
+            ),
+            (Benign::PutBack, self.is_put_back() && self.in_whole_run(|own| own.is_put_back())),
             (
                 Benign::LibraryInsides,
                 is_inferred && !is_composed && self.key.facts.is_library && !self.is_lost_update(),
             ),
         ];
         patterns.into_iter().find(|(_, fits)| *fits).map(|(why, _)| why)
+    }
+
+    /// Whether a pattern fits that is also about what a thread does for itself alone, which is left out of a long run. If
+    /// the run is too long to be read again, nothing is said.
+    fn in_whole_run(&self, fits: fn(&Assessment<'_>) -> bool) -> bool {
+        if !self.run.history.is_projection() {
+            return fits(self);
+        }
+        let Some(run) = self.run.whole() else { return false };
+        let instance = self.instance.relocate(|at| At(self.run.history.position(at)));
+        let Self { key, judged, runs, .. } = *self;
+        fits(&Assessment { run: &run, key, instance: &instance, judged, runs })
     }
 
     fn history(&self) -> &History {

@@ -9,7 +9,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_predict::{At, Reordering};
 use untorn_schedule::{Plan, PlanPoint, PlanStep, PlanThread};
-use untorn_trace::{Access, LockId, Op, SiteId, ThreadId, VarId, VarRole};
+use untorn_trace::{LockId, Op, SiteId, ThreadId, VarId};
 
 use crate::instance::Instance;
 use crate::places;
@@ -22,19 +22,6 @@ const MAX_STEPS: usize = 4_000;
 /// Places at which threads without steps are held.
 const MAX_HOLDS: usize = 64;
 
-/// How often each thread has come to each place, up to some event.
-#[derive(Debug, Default)]
-struct Arrivals(FxHashMap<(ThreadId, SiteId, usize), u32>);
-
-impl Arrivals {
-    fn come(&mut self, run: &Run, at: At) -> u32 {
-        let event = run.history.event(at);
-        let count = self.0.entry((event.thread, event.site, event.op.code())).or_default();
-        *count += 1;
-        *count
-    }
-}
-
 /// The plan of a reordering that reaches a goal; after that an event may be pending. `None` if the events of the goal
 /// have no places.
 pub(crate) fn plan(
@@ -43,7 +30,6 @@ pub(crate) fn plan(
     goal: &[At],
     pending: Option<At>,
 ) -> Option<Plan> {
-    let mut arrivals = Arrivals::default();
     let mut named: FxHashMap<(SiteId, usize), bool> = FxHashMap::default();
     // Events, and how often their threads had come to their places.
     let mut steps: Vec<(At, u32)> = Vec::new();
@@ -57,10 +43,7 @@ pub(crate) fn plan(
         if !matches!(event.op, Op::Read { .. } | Op::Write { .. } | Op::Acquire { .. }) {
             continue;
         }
-        if is_same_arrival(run, at) {
-            continue;
-        }
-        let occurrence = arrivals.come(run, at);
+        let Some(occurrence) = run.arrival(at).occurrence() else { continue };
         // Nobody can be stopped between the halves of an update: its read stands for both.
         if run.history.first_half(at).is_some() {
             continue;
@@ -192,16 +175,12 @@ pub(crate) fn interferes(run: &Run, goal: &[At], reordering: &Reordering) -> boo
 
 /// The events of a run that the steps of a plan name.
 pub(crate) fn events_of(run: &Run, plan: &Plan) -> Vec<Option<At>> {
-    let mut arrivals = Arrivals::default();
     let mut found: FxHashMap<(ThreadId, &PlanPoint, u32), At> = FxHashMap::default();
     let wanted: FxHashSet<&PlanPoint> = plan.steps.iter().map(|step| &step.point).collect();
     for at in run.history.all() {
         let event = run.history.event(at);
-        if is_same_arrival(run, at) {
-            continue;
-        }
+        let Some(occurrence) = run.arrival(at).occurrence() else { continue };
         let Some(place) = places::planned(&run.tables, event) else { continue };
-        let occurrence = arrivals.come(run, at);
         if let Some(&place) = wanted.get(&place) {
             found.insert((event.thread, place, occurrence), at);
         }
@@ -287,32 +266,12 @@ pub(crate) fn uninterrupted(
     ]
 }
 
-/// A call that changes what a map holds for a key changes what it holds at all: two updates, and the thread came
-/// there once.
-fn is_same_arrival(run: &Run, at: At) -> bool {
-    let event = run.history.event(at);
-    let (Op::Read { var, .. } | Op::Write { var, .. }) = event.op else { return false };
-    let before = |at: At| run.history.previous(at).map(|before| run.history.event(before));
-    let first = run.history.first_half(at).unwrap_or(at);
-    let Some(previous) = before(first).filter(|previous| previous.site == event.site) else {
-        return false;
-    };
-    let Op::Write { var: other, access: Access::Update, .. } = previous.op else { return false };
-    other != var && run.tables.var_facts(var).role == VarRole::Contents
-}
-
 pub(crate) fn single(run: &Run, wanted: At) -> Option<PlanStep> {
     // Nobody can be stopped between the halves of an update: its read stands for both.
     let wanted = run.history.first_half(wanted).unwrap_or(wanted);
     let event = run.history.event(wanted);
     let place = places::planned(&run.tables, event)?;
-    let own = run.history.of_thread(event.thread);
-    let same = own[..=run.history.nth(wanted) as usize].iter().filter(|&&at| {
-        let other = run.history.event(at);
-        let is_alike = other.site == event.site && other.op.code() == event.op.code();
-        is_alike && !is_same_arrival(run, at)
-    });
-    Some(step(event.thread, place, same.count() as u32))
+    Some(step(event.thread, place, run.arrival(wanted).count))
 }
 
 fn step(thread: ThreadId, place: PlanPoint, occurrence: u32) -> PlanStep {

@@ -60,7 +60,7 @@ struct TrackedCall {
     end: Option<(At, End)>,
     /// The call around it.
     outer: Option<u32>,
-    /// The call of the method that makes it.
+    /// The call of the method that makes it, by its position in the run.
     activation: At,
     place: u32,
     label: LabelId,
@@ -117,50 +117,83 @@ enum Frame {
     TrackedCall(u32),
 }
 
-impl TrackedCalls {
-    /// Takes the events of tracked calls out of the trace: they are neither blocks nor accesses.
-    pub(crate) fn take(events: &mut [Event], tables: &Tables, known: &Compositions) -> Self {
-        let mut found = Self::default();
-        if known.is_empty() {
-            return found;
+/// Finds the tracked calls of a run, event by event.
+#[derive(Debug)]
+pub(crate) struct Tracker<'a> {
+    tables: &'a Tables,
+    known: &'a Compositions,
+    found: TrackedCalls,
+    places: FxHashMap<(SiteId, LabelId), Option<u32>>,
+    /// By thread.
+    open: Vec<Vec<Frame>>,
+    /// Of the next event.
+    position: u32,
+}
+
+impl<'a> Tracker<'a> {
+    pub(crate) fn new(tables: &'a Tables, known: &'a Compositions) -> Self {
+        let (found, places, open) = (TrackedCalls::default(), FxHashMap::default(), Vec::new());
+        Self { tables, known, found, places, open, position: 0 }
+    }
+
+    /// The next event of the run. If it belongs to a tracked call, it is taken out of the trace: it is neither a block nor
+    /// an access.
+    pub(crate) fn event(&mut self, event: &mut Event) -> bool {
+        if self.known.is_empty() {
+            return false;
         }
-        let mut places: FxHashMap<(SiteId, LabelId), Option<u32>> = FxHashMap::default();
-        let mut open: Vec<Vec<Frame>> = Vec::new();
-        for (index, event) in events.iter_mut().enumerate() {
-            let (at, thread) = (At(index as u32), event.thread.index());
-            if open.len() <= thread {
-                open.resize(thread + 1, Vec::new());
-                found.by_thread.resize(thread + 1, Vec::new());
-            }
-            let frames = &mut open[thread];
-            match event.op {
-                Op::Call { method, .. } => {
-                    let place = places
-                        .entry((event.site, method))
-                        .or_insert_with(|| found.call_place(tables, event.site, method));
-                    match *place {
-                        Some(place) => found.begins(frames, at, thread, place, method),
-                        None => frames.push(Frame::Call(at)),
-                    }
-                    if place.is_some() {
-                        event.op = Op::HIDDEN;
-                    }
-                }
-                Op::Return { known, outcome, value, .. } => {
-                    if let Some(Frame::TrackedCall(call)) = frames.pop() {
-                        let end = match outcome {
-                            CallOutcome::Returned => End::Value(known.then_some(value)),
-                            CallOutcome::Threw => End::Threw,
-                        };
-                        found.calls[call as usize].end = Some((at, end));
-                        event.op = Op::HIDDEN;
-                    }
-                }
-                _ => {}
-            }
+        let (at, thread) = (At(self.position), event.thread.index());
+        self.position = self.position.saturating_add(1);
+        if self.open.len() <= thread {
+            self.open.resize(thread + 1, Vec::new());
+            self.found.by_thread.resize(thread + 1, Vec::new());
         }
-        found.made = found.compose(known);
+        let frames = &mut self.open[thread];
+        let is_tracked = match event.op {
+            Op::Call { method, .. } => {
+                let (found, tables, site) = (&mut self.found, self.tables, event.site);
+                let place = self.places.entry((site, method));
+                let place = *place.or_insert_with(|| found.call_place(tables, site, method));
+                match place {
+                    Some(place) => found.begins(frames, at, thread, place, method),
+                    None => frames.push(Frame::Call(at)),
+                }
+                place.is_some()
+            }
+            Op::Return { known, outcome, value, .. } => match frames.pop() {
+                Some(Frame::TrackedCall(call)) => {
+                    let end = match outcome {
+                        CallOutcome::Returned => End::Value(known.then_some(value)),
+                        CallOutcome::Threw => End::Threw,
+                    };
+                    self.found.calls[call as usize].end = Some((at, end));
+                    true
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        if is_tracked {
+            event.op = Op::HIDDEN;
+        }
+        is_tracked
+    }
+
+    /// All that were found, after the last event. Their events are known by their positions in the run.
+    pub(crate) fn finish(self) -> TrackedCalls {
+        let mut found = self.found;
+        found.made = found.compose(self.known);
         found
+    }
+}
+
+impl TrackedCalls {
+    /// Gives the beginnings and ends of calls other positions, in the same order.
+    pub(crate) fn relocate(&mut self, place: impl Fn(At) -> At) {
+        for call in &mut self.calls {
+            call.begin = place(call.begin);
+            call.end = call.end.map(|(at, end)| (place(at), end));
+        }
     }
 
     /// API calls are recorded at the call site, application methods at their entry; a Call whose label is its own
@@ -478,7 +511,12 @@ mod tests {
             };
             events.push(Event::new(thread, op, site));
         }
-        (TrackedCalls::take(&mut events, &tables, &known()), events)
+        let known = known();
+        let mut tracker = Tracker::new(&tables, &known);
+        for event in &mut events {
+            tracker.event(event);
+        }
+        (tracker.finish(), events)
     }
 
     fn answers(words: &[&str]) -> Vec<[CallResult; 2]> {

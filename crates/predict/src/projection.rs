@@ -130,6 +130,17 @@ struct Thread {
 pub struct Projected {
     pub(crate) events: Vec<Event>,
     pub(crate) whole: Whole,
+    /// By event: the number that came with it; 0 if none did.
+    pub tags: Vec<u32>,
+}
+
+/// What else is known of an event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Remark {
+    /// A number of the caller's, which stays with the event.
+    pub tag: u32,
+    /// It is kept, whatever it is. As long as it says nothing to engines that is ([`Op::HIDDEN`]), it changes nothing.
+    pub is_kept: bool,
 }
 
 impl fmt::Debug for Steering<'_> {
@@ -148,6 +159,9 @@ pub struct Projector<'a> {
     events: Vec<Event>,
     positions: Vec<u32>,
     heeds: Vec<u32>,
+    tags: Vec<u32>,
+    /// The number of the event that is looked at.
+    tag: u32,
     dropped: usize,
     turns: Turns,
     /// See [`Whole::updates`].
@@ -172,6 +186,8 @@ impl<'a> Projector<'a> {
             events: Vec::new(),
             positions: Vec::new(),
             heeds: Vec::new(),
+            tags: Vec::new(),
+            tag: 0,
             dropped: 0,
             turns: Turns::default(),
             updates: Vec::new(),
@@ -181,16 +197,32 @@ impl<'a> Projector<'a> {
 
     /// The next events of the run.
     pub fn add(&mut self, events: &[Event]) {
-        for event in events {
-            let Some(at) = self.turns.add(event.thread) else {
-                self.beyond += 1;
-                continue;
-            };
-            if self.threads.len() <= event.thread.index() {
-                self.threads.resize_with(event.thread.index() + 1, Thread::default);
-            }
-            self.event(at, *event);
+        for &event in events {
+            self.add_one(event, Remark::default());
         }
+    }
+
+    /// The next event of the run, and what is known of it.
+    pub fn add_one(&mut self, event: Event, remark: Remark) {
+        let Some(at) = self.turns.add(event.thread) else {
+            self.beyond += 1;
+            return;
+        };
+        if self.threads.len() <= event.thread.index() {
+            self.threads.resize_with(event.thread.index() + 1, Thread::default);
+        }
+        self.tag = remark.tag;
+        if remark.is_kept {
+            self.threads[event.thread.index()].has_begun = true;
+            self.keep(at, event);
+        } else {
+            self.event(at, event);
+        }
+    }
+
+    /// How many events are kept so far, at most.
+    pub fn kept(&self) -> usize {
+        self.events.len()
     }
 
     fn event(&mut self, at: u32, event: Event) {
@@ -235,6 +267,7 @@ impl<'a> Projector<'a> {
         self.events.push(event);
         self.positions.push(at);
         self.heeds.push(thread.heeds);
+        self.tags.push(self.tag);
     }
 
     fn leave_out(&mut self, at: u32, event: Event, is_first: bool) {
@@ -338,11 +371,13 @@ impl<'a> Projector<'a> {
             self.events[kept] = self.events[index];
             self.positions[kept] = self.positions[index];
             self.heeds[kept] = self.heeds[index];
+            self.tags[kept] = self.tags[index];
             kept += 1;
         }
         self.events.truncate(kept);
         self.positions.truncate(kept);
         self.heeds.truncate(kept);
+        self.tags.truncate(kept);
         self.dropped = 0;
     }
 
@@ -362,10 +397,11 @@ impl<'a> Projector<'a> {
             .collect();
         ends.sort_unstable_by_key(|(at, ..)| *at);
         self.insert(&ends);
-        let Self { events, positions, heeds, turns, mut updates, .. } = self;
+        let Self { events, positions, heeds, tags, turns, mut updates, .. } = self;
         updates.sort_unstable();
         let has_branches = self.sharing.has_branches;
-        Ok(Projected { events, whole: Whole { positions, heeds, turns, updates, has_branches } })
+        let whole = Whole { positions, heeds, turns, updates, has_branches };
+        Ok(Projected { events, whole, tags })
     }
 
     /// Puts the last events of threads where they belong.
@@ -375,6 +411,7 @@ impl<'a> Projector<'a> {
         self.events.extend(ends.iter().map(|(_, event, _)| hidden(event)));
         self.positions.extend(ends.iter().map(|(at, ..)| *at));
         self.heeds.extend(ends.iter().map(|(.., heeds)| *heeds));
+        self.tags.resize(self.events.len(), 0);
         let (mut from, mut left) = (old, ends.len());
         while left > 0 {
             let (at, event, heeds) = &ends[left - 1];
@@ -384,11 +421,13 @@ impl<'a> Projector<'a> {
                 self.events[to] = self.events[from];
                 self.positions[to] = self.positions[from];
                 self.heeds[to] = self.heeds[from];
+                self.tags[to] = self.tags[from];
             } else {
                 left -= 1;
                 self.events[to] = hidden(event);
                 self.positions[to] = *at;
                 self.heeds[to] = *heeds;
+                self.tags[to] = 0;
             }
         }
     }

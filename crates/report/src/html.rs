@@ -263,7 +263,7 @@ fn unseen(report: &Report) -> Vec<String> {
     let left_out = report.check.as_ref().map_or(0, |check| check.left_out);
     if left_out > 0 {
         out.push(format!(
-            "{} after the first of each run were not analysed",
+            "{} at the ends of long runs were not looked at",
             count(left_out, "event")
         ));
     }

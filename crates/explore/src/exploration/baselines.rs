@@ -46,7 +46,7 @@ impl Exploration<'_> {
             // Every policy has the seeds from 1 on.
             let seed = first_seed + 1 + (turn / policies.len()) as u64;
             turn += 1;
-            let length = self.runs.loaded().next_back().map(|run| run.history.len() as u64);
+            let length = self.runs.loaded().next_back().map(|run| run.event_count());
             let spec = self.hold_marks().spec(policy, seed, length);
             self.make_runs(vec![NextRun::without_target(spec)])?;
         }

@@ -98,7 +98,7 @@ impl Exploration<'_> {
         let run = self.load_evidence(index)?;
         let step = |(at, &decides): (Option<At>, &bool)| {
             let at = at?;
-            Some(CauseStep { at: at.into(), event: *run.history.event(at), decides })
+            Some(CauseStep { at: run.position(at), event: *run.history.event(at), decides })
         };
         let events = steer::events_of(&run, plan).into_iter().zip(decides);
         let steps: Option<Vec<CauseStep>> = events.map(step).collect();

@@ -37,7 +37,7 @@ pub struct Evidence {
 pub struct PrematureSleep {
     pub sleeper: ThreadId,
     pub held: ThreadId,
-    /// Where the sleeper's last event before that was.
+    /// Where the sleeper's last event before that was; of a long run, the last one that other threads could see.
     pub site: Option<SiteId>,
 }
 
@@ -48,7 +48,7 @@ impl PrematureSleep {
         let sleeper = ThreadId(wait.waiter);
         let is_known = sleeper.index() < run.history.thread_count();
         let own = if is_known { run.history.of_thread(sleeper) } else { &[] };
-        let before = own.partition_point(|at| u64::from(at.0) < wait.events);
+        let before = own.partition_point(|&at| run.position(at).0 < wait.events);
         // Insides of libraries say little about where the program sleeps.
         let is_own =
             |site: &SiteId| run.tables.sites.get(*site).is_some_and(|site| !site.facts.is_library);

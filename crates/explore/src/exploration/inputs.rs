@@ -11,8 +11,9 @@
 //! **Promise:** what is found with other inputs says so, and is proved as everything else is. No run of the exploration
 //! with the user's own inputs is left out for it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,8 @@ use super::options::EarlierExplorations;
 use super::run_store::forget;
 use super::{ExploreError, Options, Outcome, Progress};
 use crate::failure::ended_well;
-use crate::run::{LoadOptions, Run};
+use crate::loading::LoadOptions;
+use crate::run::Run;
 use crate::target::Key;
 
 /// Other inputs that show something new have at least this part of what is left.
@@ -206,13 +208,14 @@ impl ConcolicSearch<'_> {
             return Ok(Some(false));
         }
         let load = LoadOptions {
-            most: self.options.max_events,
-            entries: self.options.all_methods,
-            blocks: &BTreeSet::new(),
-            compositions: &self.options.compositions,
+            max_events: self.options.max_events,
+            max_whole: self.options.max_whole,
+            entries_are_calls: self.options.all_methods,
+            compositions: Arc::clone(&self.options.compositions),
+            ..LoadOptions::default()
         };
         let run = Run::load(self.outcome.runs, spec, result, trace, load)?;
-        self.outcome.events += run.history.len() as u64 + run.left_out;
+        self.outcome.events += run.event_count() + run.left_out;
         let facts = HistoryIndex::new(&run.history);
         let deadline = self.end.map_or(Deadline::NEVER, Deadline::at);
         let (suspects, _) = run.suspects(&facts, self.options.sources, deadline);

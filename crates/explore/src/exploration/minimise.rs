@@ -138,7 +138,7 @@ impl Exploration<'_> {
         };
         self.outcome.runs += 1;
         let run = self.load(number, spec, result, &trace)?;
-        self.outcome.events += run.history.len() as u64;
+        self.outcome.events += run.event_count();
         if !run.result.warm {
             // Whatever a run was made for, what it shows counts.
             self.note_deadlock(&run);

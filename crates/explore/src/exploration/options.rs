@@ -8,6 +8,7 @@ use untorn_predict::Origin;
 use untorn_predict::candidates::BlockScope;
 
 use crate::compositions::Compositions;
+use crate::loading::MAX_WHOLE;
 use crate::strategy::Strategy;
 use crate::target::{Identity, Key};
 use untorn_schedule::{Inputs, PolicyKind, RunSpec};
@@ -26,8 +27,10 @@ pub struct Options {
     /// Of everything random.
     pub seed: u64,
     pub sources: BlockScope,
-    /// Events of a run that are looked at.
-    pub max_events: usize,
+    /// Nobody looks at events of a run behind so many.
+    pub max_events: u64,
+    /// Of a run with more events only what threads share is looked at: nothing else can be torn. It takes less memory.
+    pub max_whole: usize,
     pub strategy: Strategy,
     /// Blocks whose names match are left alone.
     pub not_atomic: Vec<String>,
@@ -79,7 +82,8 @@ impl Default for Options {
             explore: None,
             seed: 0,
             sources: BlockScope::All,
-            max_events: 8_000_000,
+            max_events: u64::MAX,
+            max_whole: MAX_WHOLE,
             strategy: Strategy::Loop,
             not_atomic: Vec::new(),
             all_methods: false,

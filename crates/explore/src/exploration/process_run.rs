@@ -1,6 +1,7 @@
 //! What is learned from one run, in order: its result, its candidates, its findings; then it is kept.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use untorn_frontend::{ExitKind, RecordingGap, RunResult};
 use untorn_schedule::RunSpec;
@@ -11,8 +12,12 @@ use super::undirected::{Arm, Reward};
 use super::{ENOUGH_FAILURES, Exploration, ExploreError, NextRun, Progress};
 use crate::conflict_order::ConflictOrder;
 use crate::failure::failed;
-use crate::run::{LoadOptions, Run};
+use crate::loading::LoadOptions;
+use crate::run::Run;
 use crate::target::NoFinding;
+
+/// Events of a run that are all kept if one violation alone is looked for.
+const MAX_WHOLE_OF_ONE: usize = 8_000_000;
 
 impl Exploration<'_> {
     pub(super) fn load(
@@ -22,11 +27,17 @@ impl Exploration<'_> {
         result: RunResult,
         trace: &Path,
     ) -> Result<Run, ExploreError> {
+        // Whether a block runs at all, and what it does by itself, matters if nothing else is looked for.
+        let max_whole = match self.options.only {
+            Some(_) => self.options.max_whole.max(MAX_WHOLE_OF_ONE),
+            None => self.options.max_whole,
+        };
         let load = LoadOptions {
-            most: self.options.max_events,
-            entries: self.options.all_methods,
-            blocks: &self.outcome.refuted,
-            compositions: &self.options.compositions,
+            max_events: self.options.max_events,
+            max_whole,
+            entries_are_calls: self.options.all_methods,
+            mere_calls: self.outcome.refuted.clone(),
+            compositions: Arc::clone(&self.options.compositions),
         };
         let spec = RunSpec { inputs: self.options.earlier.inputs.clone(), ..spec };
         Ok(Run::load(number, spec, self.without_usual(result), trace, load)?)
@@ -54,7 +65,7 @@ impl Exploration<'_> {
                 self.keep(run, false);
                 return Ok(());
             };
-            if fresh.history.events() != run.history.events() {
+            if !fresh.is_same_as(&run) {
                 // Predictions name events of the run by their positions.
                 self.targets.drop_predictions_of(self.runs.next_index());
                 self.add_candidates(&fresh, target);
@@ -101,7 +112,7 @@ impl Exploration<'_> {
     }
 
     fn add_to_totals(&mut self, run: &Run) {
-        self.outcome.events += run.history.len() as u64 + run.left_out;
+        self.outcome.events += run.event_count() + run.left_out;
         self.outcome.left_out += run.left_out;
         self.outcome.whole_runs += u32::from(run.left_out == 0);
         self.outcome.failed_runs += u32::from(failed(&run.result));
@@ -149,7 +160,7 @@ impl Exploration<'_> {
         if !is_evidence {
             forget(&run.trace);
         }
-        if let Some(dropped) = self.runs.add(run) {
+        for dropped in self.runs.add(run) {
             self.targets.drop_predictions_of(dropped);
         }
     }

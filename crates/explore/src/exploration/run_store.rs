@@ -7,6 +7,9 @@ use crate::run::Run;
 /// Runs whose traces stay in memory.
 const MAX_KEPT: usize = 8;
 
+/// Events of all of them together, about 2 GB; the last run stays in any case.
+const MAX_EVENTS: usize = 24_000_000;
+
 /// The position of a run in the order in which runs were kept.
 pub(crate) type RunIndex = usize;
 
@@ -59,15 +62,29 @@ impl RunStore {
         self.kept.iter().flatten()
     }
 
-    /// Keeps a run in memory. Gives the index of the run that had to go for it.
-    pub(super) fn add(&mut self, run: Run) -> Option<RunIndex> {
+    /// Keeps a run in memory. Gives the indices of the runs that had to go for it.
+    pub(super) fn add(&mut self, run: Run) -> Vec<RunIndex> {
         self.kept.push(Some(run));
-        if self.loaded().count() <= MAX_KEPT {
+        let mut dropped = Vec::new();
+        while let Some(old) = self.superfluous() {
+            self.kept[old] = None;
+            dropped.push(old);
+        }
+        dropped
+    }
+
+    /// The run that has to go next.
+    fn superfluous(&self) -> Option<RunIndex> {
+        let count = self.loaded().count();
+        let events: usize = self.loaded().map(|run| run.history.len()).sum();
+        if count <= 1 || count <= MAX_KEPT && events <= MAX_EVENTS {
             return None;
         }
-        let old = self.kept.iter().skip(self.pinned).position(Option::is_some)? + self.pinned;
-        self.kept[old] = None;
-        Some(old)
+        let oldest_from = |first: usize| {
+            self.kept.iter().skip(first).position(Option::is_some).map(|index| index + first)
+        };
+        let last = self.kept.len() - 1;
+        oldest_from(self.pinned).filter(|&old| old < last).or_else(|| oldest_from(0))
     }
 }
 

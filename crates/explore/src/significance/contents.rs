@@ -9,26 +9,34 @@ use super::Assessment;
 /// Objects that are compared.
 const MAX_COMPARED: usize = 64;
 
-/// Whether a lazy initialisation was made twice without harm: the block found nothing and stored an object, another
-/// thread had stored one meanwhile, both have the same contents, and nobody changes the one that was replaced.
-pub(super) fn are_same(assessment: &Assessment<'_>) -> bool {
+/// Whether a block found nothing and stored an object, and another thread had stored one meanwhile.
+pub(super) fn may_be_same(assessment: &Assessment<'_>) -> bool {
+    stored(assessment).is_some()
+}
+
+/// The object that was stored last, and the one that it replaced.
+fn stored(assessment: &Assessment<'_>) -> Option<[Value; 2]> {
     let history = &assessment.run.history;
     let ([read, write], [_, intruder]) = (assessment.instance.own, assessment.instance.other);
     let value = |at: At| history.event(at).value();
     let is_object = assessment.run.tables.var_facts(assessment.var(write)).values == ValueKind::Ref;
-    let (Some(kept), Some(lost)) = (value(write), value(intruder)) else { return false };
-    let null = Value(0);
-    if !assessment.is_lost_update()
-        || !is_object
-        || value(read) != Some(null)
-        || [kept, lost].contains(&null)
-        || kept == lost
-    {
-        return false;
-    }
+    let (kept, lost, null) = (value(write)?, value(intruder)?, Value(0));
+    let is_initialisation = assessment.is_lost_update()
+        && is_object
+        && value(read) == Some(null)
+        && ![kept, lost].contains(&null)
+        && kept != lost;
+    is_initialisation.then_some([kept, lost])
+}
+
+/// Whether a lazy initialisation was made twice without harm: the block found nothing and stored an object, another
+/// thread had stored one meanwhile, both have the same contents, and nobody changes the one that was replaced.
+pub(super) fn are_same(assessment: &Assessment<'_>) -> bool {
+    let Some(both) = stored(assessment) else { return false };
+    let ([_, write], [_, intruder]) = (assessment.instance.own, assessment.instance.other);
     let parts = Parts::of(assessment);
     let mut compared = Compared::default();
-    compared.same(&parts, [kept, lost], [write, intruder])
+    compared.same(&parts, both, [write, intruder])
         && compared.lost.iter().all(|&object| parts.is_unchanged(object, intruder))
 }
 

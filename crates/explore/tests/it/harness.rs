@@ -56,6 +56,14 @@ pub fn explore(text: &str) -> Outcome {
     explore_with(text, options())
 }
 
+/// Explores as it is, and as if every run were a long one. Both find the same.
+fn explore_both(text: &str) -> Outcome {
+    let outcome = explore(text);
+    let projected = explore_with(text, Options { max_whole: 0, ..options() });
+    assert_eq!(all(&outcome), all(&projected), "with projections\n{text}");
+    outcome
+}
+
 /// `declared Account.withdraw balance RWW`
 pub fn words(finding: &AtomicityViolation) -> String {
     let key = &finding.key;
@@ -65,7 +73,7 @@ pub fn words(finding: &AtomicityViolation) -> String {
 
 /// All findings, in alphabetical order.
 pub fn found(text: &str) -> Vec<String> {
-    all(&explore(text))
+    all(&explore_both(text))
 }
 
 pub fn all(outcome: &Outcome) -> Vec<String> {

@@ -14,6 +14,7 @@ mod inputs;
 mod locks;
 mod options;
 mod plain;
+mod projection;
 mod replays;
 mod significance;
 mod two_objects;

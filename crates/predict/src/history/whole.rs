@@ -94,6 +94,20 @@ impl History {
         self.whole.as_ref().map_or(at.0, |whole| whole.positions[at.index()])
     }
 
+    /// The event at a position of the run, if the history has it.
+    pub fn at_position(&self, position: u32) -> Option<At> {
+        let index = match &self.whole {
+            Some(whole) => whole.positions.binary_search(&position).ok()?,
+            None => position as usize,
+        };
+        (index < self.len()).then_some(At(index as u32))
+    }
+
+    /// Whether events of the run were left out.
+    pub fn is_projection(&self) -> bool {
+        self.whole.is_some()
+    }
+
     /// How many events the run has.
     pub fn whole_len(&self) -> usize {
         self.whole.as_ref().map_or(self.events.len(), |whole| whole.turns.len as usize)

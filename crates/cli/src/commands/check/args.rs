@@ -62,9 +62,9 @@ pub struct CheckArgs {
     #[arg(long, value_name = "TIME")]
     pub run_time: Option<String>,
 
-    /// Events of each run that are looked at
-    #[arg(long, value_name = "N", default_value_t = 8_000_000)]
-    pub events: usize,
+    /// Look at no more than so many events of each run [default: all; of a long run, those that threads share]
+    #[arg(long, value_name = "N")]
+    pub events: Option<u64>,
 
     /// Another way to look: a method of `untorn compare`, or policies that take turns, as in random,pct
     #[arg(

@@ -68,7 +68,7 @@ impl Check {
             jobs: args.jobs.clamp(1, MAX_JOBS),
             shard: args.shard.as_deref().map(shard).transpose()?.unwrap_or_default(),
             minimise: args.minimise,
-            max_events: args.events.max(1),
+            max_events: args.events.map_or(u64::MAX, |most| most.max(1)),
             strategy: methods::together(&args.with)?,
             not_atomic: blocks.not_atomic,
             searches_inputs: !args.own_inputs,

@@ -365,7 +365,7 @@ fn limits(outcome: &Outcome, console: &mut Console) -> Result<()> {
     }
     if outcome.left_out > 0 {
         console.say(&format!(
-            "  NOTE: {} behind the first of each run were not looked at (--events)\n",
+            "  NOTE: {} at the ends of long runs were not looked at (--events, --instrument)\n",
             count(outcome.left_out, "event")
         ))?;
     }

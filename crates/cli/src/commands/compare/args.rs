@@ -27,9 +27,9 @@ pub struct CompareArgs {
     #[arg(long, value_enum, value_name = "METHODS", value_delimiter = ',')]
     pub with: Vec<StrategyName>,
 
-    /// Events of each run that are looked at
-    #[arg(long, value_name = "N", default_value_t = 8_000_000)]
-    pub events: usize,
+    /// Look at no more than so many events of each run [default: all]
+    #[arg(long, value_name = "N")]
+    pub events: Option<u64>,
 
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 0)]

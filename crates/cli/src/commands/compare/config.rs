@@ -42,7 +42,7 @@ impl Compare {
             // Time is the measure here.
             runs: u32::MAX,
             sources: sources_of(args.blocks),
-            max_events: args.events.max(1),
+            max_events: args.events.map_or(u64::MAX, |most| most.max(1)),
             // Finding is compared, not what comes after it.
             minimise: 0,
             not_atomic: args.not_atomic,

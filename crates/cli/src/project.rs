@@ -50,6 +50,7 @@ struct CheckTable {
     blocks: Option<BlocksName>,
     atomic: Option<Vec<String>>,
     not_atomic: Option<Vec<String>>,
+    only: Option<Vec<String>>,
     instrument: Option<Vec<String>>,
     exclude: Option<Vec<String>>,
     out: Option<PathBuf>,
@@ -169,6 +170,7 @@ impl Project {
         explicit.fill("blocks", &mut args.blocks, own.blocks);
         explicit.fill("atomic", &mut args.scope.atomic, own.atomic.clone());
         explicit.fill("not_atomic", &mut args.not_atomic, own.not_atomic.clone());
+        explicit.fill("only", &mut args.only, own.only.clone());
         explicit.fill("instrument", &mut args.scope.instrument, own.instrument.clone());
         explicit.fill("exclude", &mut args.scope.exclude, own.exclude.clone());
         explicit.fill("out", &mut args.out, own.out.as_ref().map(|path| self.folder.join(path)));

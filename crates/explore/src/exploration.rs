@@ -48,7 +48,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
-use untorn_frontend::{FrontEnd, FrontEndError, FrontEndErrorKind, PlainRun, RunResult};
+use untorn_frontend::{FrontEnd, FrontEndError, FrontEndErrorKind, OwnCode, PlainRun, RunResult};
 use untorn_predict::lock_valid::LockValidAnswer;
 use untorn_schedule::{Plan, RunSpec};
 
@@ -91,6 +91,8 @@ const MAX_GROWTH: u32 = 4;
 pub struct Exploration<'a> {
     front_end: &'a mut dyn FrontEnd,
     options: Options,
+    /// Candidates in it are tried first.
+    own_code: OwnCode,
     watch: &'a mut dyn FnMut(Progress<'_>),
     budget: Budget<'a>,
     runs: RunStore,
@@ -155,8 +157,10 @@ impl<'a> Exploration<'a> {
         stop: &'a AtomicBool,
         watch: &'a mut dyn FnMut(Progress<'_>),
     ) -> Self {
+        let own_code = front_end.own_code();
         Self {
             front_end,
+            own_code,
             watch,
             budget: Budget::new(options.time, options.runs, stop),
             runs: RunStore::new(folder, options.initial.len(), options.earlier.runs),
@@ -331,7 +335,8 @@ impl<'a> Exploration<'a> {
         is_cut_off
     }
 
-    /// The target that was tried least, the likeliest of them first; one with nothing but guesses last.
+    /// The target of the user's code that was tried least, the likeliest of them first, one with nothing but guesses last;
+    /// then those of libraries, in the same order.
     fn next_target(&self, taken: &BTreeSet<Identity>) -> Option<usize> {
         let open = self.targets.iter().enumerate().filter(|(index, target)| {
             target.attempts < self.attempts
@@ -342,7 +347,8 @@ impl<'a> Exploration<'a> {
         let ready = open.filter_map(|(index, target)| {
             let prediction = target.predictions.front()?;
             let uncertainty = prediction.reordering.uncertainty();
-            Some(((uncertainty > 1, target.attempts, uncertainty, target.rank(), index), index))
+            let turn = (target.provenance, uncertainty > 1, target.attempts);
+            Some(((turn, uncertainty, target.rank(), index), index))
         });
         ready.min_by_key(|(rank, _)| *rank).map(|(_, index)| index)
     }
@@ -475,6 +481,7 @@ impl<'a> Exploration<'a> {
         }
         self.outcome.last_run = self.runs.last_number();
         self.outcome.bodies = self.targets.body_count() as u64;
+        self.outcome.outside = self.targets.outside_count() as u64;
         self.outcome.conflict_orders = self.novelty.orders() as u64;
         self.outcome.interrupted = self.budget.is_interrupted();
         self.outcome.time = self.budget.elapsed();

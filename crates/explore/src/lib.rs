@@ -19,6 +19,7 @@ mod judge;
 mod loading;
 pub mod marks;
 mod places;
+mod provenance;
 mod run;
 mod significance;
 mod steer;

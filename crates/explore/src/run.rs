@@ -60,6 +60,8 @@ pub struct Run {
 #[derive(Debug)]
 pub(crate) struct Suspect {
     pub key: Key,
+    /// The block of its first instance.
+    pub block: BlockId,
     /// Its block is nothing but the body of a thread or a task.
     pub is_body: bool,
     /// Its accesses are made by calls that look meant to be one step.
@@ -210,7 +212,7 @@ impl Run {
         let is_step = candidate.is_dependent && values != ValueKind::Ref;
         let is_body = !is_step && self.is_body(&candidate.points, &candidate.goals, origin, block);
         let (instances, goals) = (candidate.instances, candidate.goals);
-        Some(Suspect { key, is_body, is_composed: false, instances, goals })
+        Some(Suspect { key, block, is_body, is_composed: false, instances, goals })
     }
 
     fn two(&self, pair: TwoVariableCandidate) -> Option<Suspect> {
@@ -218,8 +220,8 @@ impl Run {
         let shape = Shape::Two { writes, same_order, is_one_object };
         let key = self.key(&pair.points, shape, pair.origin, pair.block, &pair.vars)?;
         let is_body = self.is_body(&pair.points, &pair.goals, pair.origin, pair.block);
-        let (instances, goals) = (pair.instances, pair.goals);
-        Some(Suspect { key, is_body, is_composed: false, instances, goals })
+        let (block, instances, goals) = (pair.block, pair.instances, pair.goals);
+        Some(Suspect { key, block, is_body, is_composed: false, instances, goals })
     }
 
     /// What a candidate is called in every run; `None` if its places are not known.

@@ -6,6 +6,7 @@ use untorn_predict::{At, Goal, Origin, Outline, Pattern, SuffixReordering};
 
 use crate::exploration::Shard;
 use crate::feasibility::Feasibility;
+use crate::provenance::Provenance;
 
 /// How a block may be torn.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -221,6 +222,7 @@ pub struct Target {
     pub(crate) is_common: bool,
     /// Its accesses are made by calls that look meant to be one step.
     pub(crate) is_composed: bool,
+    pub(crate) provenance: Provenance,
     /// Matching triples of events, over all runs.
     pub instances: u64,
     /// Directed runs made for it.
@@ -249,6 +251,7 @@ impl Target {
             key,
             is_common,
             is_composed: false,
+            provenance: Provenance::Platform,
             instances: 0,
             attempts: 0,
             harmless: 0,

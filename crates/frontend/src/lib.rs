@@ -8,6 +8,7 @@
 pub mod compare;
 mod error;
 pub mod folder;
+mod own_code;
 pub mod processes;
 mod program;
 mod recorded;
@@ -22,6 +23,7 @@ use untorn_schedule::{Inputs, RunSpec};
 
 pub use error::{FrontEndError, FrontEndErrorKind};
 pub use folder::PrivateFolder;
+pub use own_code::OwnCode;
 pub use program::{InstallationLine, Output, Program, ReplayOptions, RunOptions, Watch};
 pub use recorded::{RecordedRun, RecordedTrace};
 pub use result::{ExitKind, PlainRun, RecordingGap, RunResult, UncaughtException, mask_noise};
@@ -67,6 +69,11 @@ pub trait FrontEnd {
     /// thread may be meant.
     fn is_test(&self) -> bool {
         false
+    }
+
+    /// Which code belongs to the project that is run. It is looked at first.
+    fn own_code(&self) -> OwnCode {
+        OwnCode::default()
     }
 
     /// No run goes on after this moment: the next ones are ended there, and give [`FrontEndErrorKind::OutOfTime`].

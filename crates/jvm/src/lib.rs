@@ -12,6 +12,7 @@ mod inputs;
 pub mod jdk;
 mod launch;
 mod noise;
+mod own_code;
 mod program;
 mod runner;
 pub mod same_run;

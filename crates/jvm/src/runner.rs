@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use untorn_frontend::processes::{self, Ending, Limits, ProcessError};
 use untorn_frontend::{
-    ExitKind, FrontEnd, FrontEndError, Output, PlainRun, Program, RecordedRun, RecordedTrace,
-    RecordingGap, RunOptions, RunResult, UncaughtException, Watch,
+    ExitKind, FrontEnd, FrontEndError, Output, OwnCode, PlainRun, Program, RecordedRun,
+    RecordedTrace, RecordingGap, RunOptions, RunResult, UncaughtException, Watch,
 };
 use untorn_jvm_protocol::config::Config;
 use untorn_jvm_protocol::{CLASSES_ONLY, NO_TEST_EXIT, path_log};
@@ -18,10 +18,10 @@ use untorn_trace::formats::utr;
 use untorn_trace::{RecordingSummary, RunMeta};
 
 use crate::agent_config::{self, Common, ReplayFiles, make_log_folder, opened};
-use crate::launch::{Launch, LaunchError, Start, find_agent};
+use crate::launch::{Launch, LaunchError, Start, find_agent, is_indirect_launch};
 use crate::program::{is_junit, is_scenario};
 use crate::warm::{self, FreshRun, WarmRun, WarmRuns};
-use crate::{inputs, noise, which_jvm};
+use crate::{inputs, noise, own_code, which_jvm};
 
 /// A run whose output is kept may take this long, if nobody says how long.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -88,6 +88,12 @@ impl FrontEnd for JvmRunner {
 
     fn is_test(&self) -> bool {
         is_junit(&self.workers[0].common.command)
+    }
+
+    fn own_code(&self) -> OwnCode {
+        let Common { command, own, surroundings, .. } = &self.workers[0].common;
+        let directory = Path::new(&surroundings.directory);
+        own_code::of_command(command, Some(directory), is_indirect_launch(command, &own.selector))
     }
 
     fn end_by(&mut self, moment: Option<Instant>) {

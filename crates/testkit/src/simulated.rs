@@ -11,7 +11,7 @@ mod recording;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use untorn_frontend::{FrontEnd, FrontEndError, PlainRun, RecordedRun, RunResult};
+use untorn_frontend::{FrontEnd, FrontEndError, OwnCode, PlainRun, RecordedRun, RunResult};
 use untorn_schedule::{Inputs, Mode, Options, RunSpec, Schedule, Scheduler, Steering};
 
 use machine::Machine;
@@ -35,6 +35,8 @@ pub struct Simulated {
     pub plain: Option<PlainRun>,
     /// Whether it says by its exit code whether all is well.
     pub is_test: bool,
+    /// What of it belongs to the project.
+    pub own_code: OwnCode,
     /// Runs that had to be made in a fresh process.
     pub fresh_runs: usize,
     /// Why all runs have to be made in a fresh process.
@@ -60,6 +62,7 @@ impl Simulated {
             unrepeatable: false,
             plain: None,
             is_test: false,
+            own_code: OwnCode::default(),
             fresh_runs: 0,
             fresh_only: None,
             replays: 0,
@@ -124,6 +127,10 @@ impl FrontEnd for Simulated {
         let seed = if warm && self.warm_seeds { !spec.seed } else { spec.seed };
         let spec = RunSpec { seed, ..spec.clone() };
         self.run_by(&spec, trace).map(|result| RunResult { warm, ..result })
+    }
+
+    fn own_code(&self) -> OwnCode {
+        self.own_code.clone()
     }
 
     fn use_fresh_only(&mut self, why: &str) {

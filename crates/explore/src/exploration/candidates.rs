@@ -14,6 +14,7 @@ use super::{Exploration, forget};
 use crate::compositions::{CompositionId, Compositions};
 use crate::feasibility::Feasibility;
 use crate::marks;
+use crate::provenance::{CodeScope, Provenance};
 use crate::run::{Run, Suspect};
 use crate::target::Key;
 use crate::tracked_calls::CallResult;
@@ -81,12 +82,18 @@ impl Exploration<'_> {
                 && !self.options.earlier.known.contains(&key.identity())
                 && self.options.only.as_ref().is_none_or(|only| only.is(key))
         };
-        let mut suspects: Vec<Suspect> =
-            suspects.into_iter().filter(|suspect| wanted(&suspect.key)).collect();
+        let scope = CodeScope::new(&self.options.only_code);
+        let (suspects, outside): (Vec<Suspect>, Vec<Suspect>) = suspects
+            .into_iter()
+            .filter(|suspect| wanted(&suspect.key))
+            .partition(|suspect| scope.has(run, suspect));
+        self.targets.pass_over(outside);
+        let of = |suspect: Suspect| (Provenance::of(run, &suspect, &self.own_code), suspect);
+        let mut suspects: Vec<(Provenance, Suspect)> = suspects.into_iter().map(of).collect();
         // That two objects belong together is a bold guess, and there are many of them: they come last.
-        suspects.sort_by_key(|suspect| suspect.key.is_wide());
+        suspects.sort_by_key(|(provenance, suspect)| (suspect.key.is_wide(), *provenance));
         let wide = Instant::now().checked_add(share / WIDE_SHARE).map_or(deadline, Deadline::at);
-        for suspect in suspects {
+        for (provenance, suspect) in suspects {
             if suspect.is_body {
                 self.targets.add_body(suspect.key);
                 continue;
@@ -94,6 +101,7 @@ impl Exploration<'_> {
             let index = self.targets.entry(suspect.key, is_common);
             self.targets[index].instances += suspect.instances;
             self.targets[index].is_composed |= suspect.is_composed;
+            self.targets[index].provenance = provenance.min(self.targets[index].provenance);
             // Reorderings cost time, which nobody has to follow them once it is over.
             let is_late = self.targets[index].key.is_wide() && wide.is_over();
             if self.is_over() || deadline.is_over() || is_late {

@@ -97,7 +97,7 @@ impl Exploration<'_> {
             is_explained: false,
             undone: 0,
         };
-        for index in self.targets.composed_first() {
+        for index in self.targets.in_order_of_interest() {
             self.judge_target(index, &mut judging);
         }
         (judging.is_evidence, judging.is_normal)

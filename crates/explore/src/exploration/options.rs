@@ -34,6 +34,8 @@ pub struct Options {
     pub strategy: Strategy,
     /// Blocks whose names match are left alone.
     pub not_atomic: Vec<String>,
+    /// Candidates are looked for in this code only, if there are any patterns: of classes, or of methods with their classes.
+    pub only_code: Vec<String>,
     /// Every method is said to be atomic. One that is refuted is not any more, so that those inside of it and
     /// around it are judged by themselves: Velodrome's way to evaluate.
     pub all_methods: bool,
@@ -86,6 +88,7 @@ impl Default for Options {
             max_whole: MAX_WHOLE,
             strategy: Strategy::Loop,
             not_atomic: Vec::new(),
+            only_code: Vec::new(),
             all_methods: false,
             compositions: Arc::default(),
             only: None,

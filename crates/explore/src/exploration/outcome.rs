@@ -130,6 +130,8 @@ pub struct Outcome {
     pub harmless: u64,
     /// Candidates whose block is the body of a thread or a task: not tried.
     pub bodies: u64,
+    /// Candidates in code that nobody asked about: see [`Options::only_code`](super::Options::only_code). Not tried.
+    pub outside: u64,
     /// Candidates in all, and those proved infeasible.
     pub candidates: u64,
     pub infeasible: u64,
@@ -297,6 +299,7 @@ impl Outcome {
             harmless: more.harmless,
             infeasible: more.infeasible,
             bodies: more.bodies,
+            outside: more.outside,
         });
     }
 
@@ -306,6 +309,7 @@ impl Outcome {
         self.harmless = self.harmless.max(more.harmless);
         self.infeasible = self.infeasible.max(more.infeasible);
         self.bodies = self.bodies.max(more.bodies);
+        self.outside = self.outside.max(more.outside);
     }
 }
 
@@ -314,4 +318,5 @@ struct Counts {
     harmless: u64,
     infeasible: u64,
     bodies: u64,
+    outside: u64,
 }

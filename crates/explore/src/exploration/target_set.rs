@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Index, IndexMut};
 
 use super::run_store::RunIndex;
+use crate::run::Suspect;
 use crate::target::{Identity, Key, Target};
 
 #[derive(Debug, Default)]
@@ -12,6 +13,8 @@ pub(super) struct TargetSet {
     by_key: BTreeMap<Key, usize>,
     /// Candidates that are passed over because their block is the body of a thread.
     bodies: BTreeSet<Key>,
+    /// Candidates in code that nobody asked about.
+    outside: BTreeSet<Key>,
 }
 
 impl TargetSet {
@@ -25,6 +28,15 @@ impl TargetSet {
 
     pub(super) fn add_body(&mut self, key: Key) {
         self.bodies.insert(key);
+    }
+
+    /// These are in code that nobody asked about.
+    pub(super) fn pass_over(&mut self, outside: Vec<Suspect>) {
+        self.outside.extend(outside.into_iter().map(|suspect| suspect.key));
+    }
+
+    pub(super) fn outside_count(&self) -> usize {
+        self.outside.len()
     }
 
     pub(super) fn body_count(&self) -> usize {
@@ -52,10 +64,10 @@ impl TargetSet {
         self.all[index].key.identity()
     }
 
-    /// All of them, those made by calls that look meant to be one step first.
-    pub(super) fn composed_first(&self) -> Vec<usize> {
+    /// All of them, those made by calls that look meant to be one step first, then those of the project.
+    pub(super) fn in_order_of_interest(&self) -> Vec<usize> {
         let mut all: Vec<usize> = (0..self.all.len()).collect();
-        all.sort_by_key(|&index| !self.all[index].is_composed);
+        all.sort_by_key(|&index| (!self.all[index].is_composed, self.all[index].provenance));
         all
     }
 

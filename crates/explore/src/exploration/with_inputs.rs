@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use untorn_frontend::{FrontEnd, FrontEndError, PlainRun, RunResult};
+use untorn_frontend::{FrontEnd, FrontEndError, OwnCode, PlainRun, RunResult};
 use untorn_schedule::{Inputs, RunSpec};
 
 /// A program whose runs all have these inputs.
@@ -37,6 +37,10 @@ impl FrontEnd for WithInputs<'_> {
 
     fn run_plain(&mut self, inputs: &Inputs) -> Option<PlainRun> {
         self.front_end.run_plain(&inputs.or(&self.inputs))
+    }
+
+    fn own_code(&self) -> OwnCode {
+        self.front_end.own_code()
     }
 
     fn is_test(&self) -> bool {

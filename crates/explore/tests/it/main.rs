@@ -13,6 +13,7 @@ mod inferred;
 mod inputs;
 mod locks;
 mod options;
+mod own_code;
 mod plain;
 mod projection;
 mod replays;

@@ -142,6 +142,11 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub scope: ScopeArgs,
 
+    /// Look for violations in these classes only, as in 'com.acme.*'; a method is fine, too; may be repeated. Without it,
+    /// the project's own classes come first, then libraries
+    #[arg(long, value_name = "PATTERN")]
+    pub only: Vec<String>,
+
     /// These blocks need not be atomic: nothing is said about them; may be repeated
     #[arg(long, value_name = "PATTERN")]
     pub not_atomic: Vec<String>,

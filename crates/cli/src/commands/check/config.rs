@@ -71,6 +71,7 @@ impl Check {
             max_events: args.events.map_or(u64::MAX, |most| most.max(1)),
             strategy: methods::together(&args.with)?,
             not_atomic: blocks.not_atomic,
+            only_code: args.only,
             searches_inputs: !args.own_inputs,
             inputs: args.stdin.as_deref().map(standard_input).transpose()?.unwrap_or_default(),
             ..untorn_explore::Options::default()

@@ -116,7 +116,7 @@ impl ProgressPrinter<'_> {
         console.say(&format!(
             "run {}: {} of {}, {} new; {spec}\n",
             run.number,
-            count(run.history.len() as u64, "event"),
+            count(run.event_count(), "event"),
             count(run.history.thread_count() as u64, "thread"),
             count(new as u64, "candidate"),
         ))
@@ -361,6 +361,12 @@ fn limits(outcome: &Outcome, console: &mut Console) -> Result<()> {
         console.say(&format!(
             "  {} passed over: nobody means the whole body of a thread to be atomic\n",
             count(outcome.bodies, "candidate")
+        ))?;
+    }
+    if outcome.outside > 0 {
+        console.say(&format!(
+            "  {} passed over: not in the code that was asked for (--only)\n",
+            count(outcome.outside, "candidate")
         ))?;
     }
     if outcome.left_out > 0 {

@@ -3,6 +3,7 @@
 
 mod calls;
 mod names;
+mod other_agents;
 
 use std::ffi::{CStr, c_char, c_void};
 use std::io;
@@ -23,6 +24,7 @@ use untorn_jvm_protocol::path_log::SiteWriter;
 use untorn_runtime::{Control, SpareBuffers};
 use untorn_schedule::AnnouncedEvents;
 
+use crate::explicit_monitors::LoadedMonitors;
 use crate::host::JvmHost;
 use crate::instrument::Rewriter;
 use crate::jni::Jni;
@@ -103,6 +105,7 @@ pub(crate) struct Agent {
     host: &'static JvmHost,
     pub(crate) originals: Originals,
     pub(crate) rewriter: Arc<Rewriter>,
+    monitors: LoadedMonitors,
     /// Who asks for runs, if this JVM makes many.
     pub(crate) server: Option<Server>,
     /// Where the probes log what threads compute.
@@ -127,6 +130,17 @@ impl Agent {
 
     pub(crate) fn host(&self) -> &'static JvmHost {
         self.host
+    }
+
+    /// # Safety
+    /// The JVM passed the places for a class that it is about to define.
+    unsafe fn hand_over_class(&self, class: &[u8], new_length: *mut jint, new_data: *mut *mut u8) {
+        let Ok(memory) = self.host.jvmti.allocate(class) else { return };
+        // SAFETY: as the caller guarantees; the JVM takes the memory over.
+        unsafe {
+            *new_length = class.len() as jint;
+            *new_data = memory;
+        }
     }
 
     pub(crate) fn vm(&self) -> Option<*mut JavaVM> {
@@ -250,8 +264,10 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
     run.control.report();
     let run = AtomicPtr::new(Box::into_raw(Box::new(run)));
     let (originals, vm) = (Originals::default(), watchdog::Vm(vm));
-    let _ = AGENT.set(Agent { run, host, originals, rewriter, server, path_log, vm });
+    let monitors = LoadedMonitors::default();
+    let _ = AGENT.set(Agent { run, host, originals, rewriter, monitors, server, path_log, vm });
     ask_for_events(jvmti)?;
+    agent().map_or(Ok(()), Agent::be_last)?;
     Ok(())
 }
 
@@ -459,7 +475,7 @@ unsafe extern "system" fn class_file_load(
     new_data: *mut *mut u8,
 ) {
     let Some(agent) = agent() else { return };
-    // A class that was not rewritten when it was loaded cannot be rewritten now: its methods may be running.
+    // What is redefined goes through the other agents first, see `other_agents`.
     if !redefined.is_null() {
         return;
     }
@@ -475,25 +491,21 @@ unsafe extern "system" fn class_file_load(
             None => Depth::Untouched,
             Some(name) => agent.rewriter.scope.depth(name, origin),
         };
-        let rewritten =
-            match name.as_deref().filter(|_| agent.server.is_some() && origin == Origin::Elsewhere)
-            {
-                Some(name) => {
-                    let new = |class: &ClassFile<'_>| {
-                        // SAFETY: the JVM passes the environment of the current thread.
-                        let jni = unsafe { Jni::new(env) };
-                        agent.host().name_literals(jni, class);
-                    };
-                    agent.rewriter.rewrite_again(name, bytes, depth, new)
-                }
-                None => agent.rewriter.rewrite(bytes, depth),
-            };
+        // SAFETY: the JVM passes the environment of the current thread.
+        let jni = unsafe { Jni::new(env) };
+        let is_again = agent.server.is_some() && origin == Origin::Elsewhere;
+        let rewritten = match name.as_deref().filter(|_| is_again) {
+            Some(name) => {
+                let new = |class: &ClassFile<'_>| agent.host().name_literals(jni, class);
+                agent.rewriter.rewrite_again(name, bytes, depth, new)
+            }
+            None => agent.rewriter.rewrite(bytes, depth),
+        };
         let Some(rewritten) = rewritten else { return };
-        let Ok(memory) = agent.host().jvmti.allocate(&rewritten) else { return };
-        // SAFETY: the JVM passes places for both, and takes the memory over.
-        unsafe {
-            *new_length = rewritten.len() as jint;
-            *new_data = memory;
+        if let Some(name) = name.as_deref().filter(|_| !rewritten.monitors.is_empty()) {
+            agent.monitors.add(jni, name, loader, rewritten.monitors);
         }
+        // SAFETY: the JVM passes places for the new class.
+        unsafe { agent.hand_over_class(&rewritten.bytes, new_length, new_data) };
     });
 }

@@ -34,6 +34,27 @@ pub(crate) enum Blocked {
     NotControlled,
 }
 
+/// What a thread of the program that cannot go on would be for Java. The numbers are those that `UntornProbe.state`
+/// expects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum WaitState {
+    NotBlocked = 0,
+    Blocked = 1,
+    Waiting = 2,
+    TimedWaiting = 3,
+}
+
+impl WaitState {
+    fn of(blocker: Blocker) -> Self {
+        match blocker {
+            Blocker::Lock(_) => Self::Blocked,
+            Blocker::Outside => Self::NotBlocked,
+            other if other.deadline().is_some() => Self::TimedWaiting,
+            _ => Self::Waiting,
+        }
+    }
+}
+
 fn is_busy() -> bool {
     BUSY.try_with(Cell::get).unwrap_or(true)
 }
@@ -49,6 +70,12 @@ fn is_thread(jni: Jni, thread: jobject) -> impl Fn(&JavaThread) -> bool {
 }
 
 impl Agent {
+    /// Why a thread cannot go on. The JVM does not know it: for it all of them run in native code.
+    pub(crate) fn wait_state(&self, jni: Jni, thread: jobject) -> WaitState {
+        let blocker = self.control().blocked_on(is_thread(jni, thread));
+        blocker.map_or(WaitState::NotBlocked, WaitState::of)
+    }
+
     /// The monitor is held by another thread: waits until it is free, and takes it in the model.
     pub(crate) fn contended(&self, jni: Jni, object: jobject, lock: u32, site: u32) {
         let Some(me) = self.control().present(jni) else { return };

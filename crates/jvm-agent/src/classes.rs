@@ -52,6 +52,10 @@ impl Classes {
         self.by_name.insert(class.name().to_owned(), entry);
     }
 
+    pub fn knows(&self, class: &str) -> bool {
+        self.by_name.contains_key(class)
+    }
+
     /// The class and its superclasses, as far as they are loaded.
     pub fn lineage<'a>(&'a self, class: &'a str) -> impl Iterator<Item = &'a str> {
         let parent = |name: &&'a str| self.by_name.get(*name)?.parent.as_deref();

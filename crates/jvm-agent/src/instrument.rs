@@ -29,8 +29,9 @@ use untorn_jvm_protocol::path_log::SiteWriter;
 use self::cache::Cache;
 use self::paths::PathSites;
 use crate::classes::Classes;
+use crate::explicit_monitors::ExplicitMonitors;
 use crate::plans::PlanSites;
-use crate::scope::{Depth, Scope};
+use crate::scope::{Depth, Origin, Scope};
 use crate::sites::{CodeSite, MethodId, MethodInfo, NamedFields, SiteInfo, SiteKind, Sites};
 
 /// The class of the probes.
@@ -53,6 +54,20 @@ pub struct Rewriter {
     cache: Cache,
     /// Where the sites of a path log are written, if this run has one.
     path_sites: Option<Mutex<SiteWriter>>,
+}
+
+/// A class with its probes.
+#[derive(Clone, Debug)]
+pub struct Instrumented {
+    pub bytes: Vec<u8>,
+    /// The methods that are not `synchronized` any more.
+    pub monitors: ExplicitMonitors,
+}
+
+/// Whether a class has probes already.
+pub(crate) fn has_probes(class: &[u8]) -> bool {
+    const PREFIX: &[u8] = b"java/lang/Untorn";
+    class.windows(PREFIX.len()).any(|window| window == PREFIX)
 }
 
 /// Statistics of what was rewritten and what was not.
@@ -121,7 +136,36 @@ impl Rewriter {
     }
 
     /// The class with its probes; `None` if it needs none or cannot have them.
-    pub fn rewrite(&self, bytes: &[u8], depth: Depth) -> Option<Vec<u8>> {
+    pub fn rewrite(&self, bytes: &[u8], depth: Depth) -> Option<Instrumented> {
+        self.rewrite_as(bytes, depth, None)
+    }
+
+    /// The same for a loaded class that another agent redefines without its probes. The modifiers of its methods stay
+    /// what they are for the JVM: these methods, and no others, get explicit monitors.
+    pub fn rewrite_redefined(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        origin: Origin,
+        monitors: &ExplicitMonitors,
+    ) -> Option<Vec<u8>> {
+        // A class that was loaded before there was an agent cannot be rewritten now: its methods may be running.
+        if !self.classes.read().unwrap_or_else(PoisonError::into_inner).knows(name) {
+            return None;
+        }
+        // It was counted when it was loaded.
+        let counted = self.tally().clone();
+        let rewritten = self.rewrite_as(bytes, self.scope.depth(name, origin), Some(monitors));
+        *self.tally() = counted;
+        Some(rewritten?.bytes)
+    }
+
+    fn rewrite_as(
+        &self,
+        bytes: &[u8],
+        depth: Depth,
+        monitors: Option<&ExplicitMonitors>,
+    ) -> Option<Instrumented> {
         let class = match ClassFile::parse(bytes) {
             Ok(class) => class,
             Err(error) => {
@@ -135,7 +179,7 @@ impl Rewriter {
         if depth == Depth::Untouched {
             return None;
         }
-        match self.edit(&class, bytes, depth) {
+        match self.edit(&class, bytes, depth, monitors) {
             Ok(rewritten) => rewritten,
             Err(error) => {
                 self.skip_class(class.name(), &error);
@@ -154,8 +198,10 @@ impl Rewriter {
         class: &ClassFile<'_>,
         bytes: &[u8],
         depth: Depth,
-    ) -> Result<Option<Vec<u8>>, RewriteError> {
+        monitors: Option<&ExplicitMonitors>,
+    ) -> Result<Option<Instrumented>, RewriteError> {
         let mut edit = ClassEdit::new(self, class, depth);
+        edit.may_have_monitors = monitors;
         let path_sites = self.path_sites.as_ref().filter(|_| depth == Depth::Application);
         let mut path_sites =
             path_sites.map(|sites| sites.lock().unwrap_or_else(PoisonError::into_inner));
@@ -172,14 +218,17 @@ impl Rewriter {
             }
             return Ok(None);
         }
-        let methods = edit.methods;
+        let (methods, mut monitors) = (edit.methods, std::mem::take(&mut edit.monitors));
         if let (Some(writer), Some(paths)) = (&mut path_sites, edit.paths.take()) {
             // Without its sites the log cannot be read, which its reader says.
             let _ = writer.add(bytes, paths.sites);
         }
         let rewritten = edit.editor.finish()?;
         self.count(class, depth, methods, &rewritten.skipped);
-        Ok(Some(rewritten.bytes))
+        for (index, _) in &rewritten.skipped {
+            monitors.remove(&class.methods()[*index]);
+        }
+        Ok(Some(Instrumented { bytes: rewritten.bytes, monitors }))
     }
 
     fn tally(&self) -> MutexGuard<'_, Tally> {
@@ -231,6 +280,9 @@ struct ClassEdit<'r, 'a> {
     /// By method, cached: whether it accesses shared state.
     touching: Vec<bool>,
     paths: Option<PathSites>,
+    /// The methods that got explicit monitors, and the only ones that may.
+    monitors: ExplicitMonitors,
+    may_have_monitors: Option<&'r ExplicitMonitors>,
 }
 
 impl<'r, 'a> ClassEdit<'r, 'a> {
@@ -247,6 +299,8 @@ impl<'r, 'a> ClassEdit<'r, 'a> {
             methods: 0,
             touching: Vec::new(),
             paths: None,
+            monitors: ExplicitMonitors::default(),
+            may_have_monitors: None,
         }
     }
 

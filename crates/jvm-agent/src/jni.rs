@@ -9,8 +9,15 @@ use std::ffi::{CStr, CString};
 
 use jvmti_bindings::sys::jni::{
     JNI_FALSE, JNIEnv, JNINativeInterface_, JNINativeMethod, jboolean, jclass, jfieldID, jint,
-    jlong, jmethodID, jobject, jvalue,
+    jlong, jmethodID, jobject, jvalue, jweak,
 };
+
+/// A reference that does not keep its object alive.
+#[derive(Debug)]
+pub(crate) struct WeakRef(pub(crate) jweak);
+
+// SAFETY: a weak global reference may be used from every thread.
+unsafe impl Send for WeakRef {}
 
 /// The JNI environment of the current thread.
 #[derive(Clone, Copy, Debug)]
@@ -134,6 +141,29 @@ impl Jni {
     pub(crate) fn get_int_of(self, object: jobject, field: jfieldID) -> jint {
         // SAFETY: the field is an int of the object's class.
         unsafe { (self.table().GetIntField)(self.0, object, field) }
+    }
+
+    pub(crate) fn set_int_of(self, object: jobject, field: jfieldID, value: jint) {
+        // SAFETY: the field is an int of the object's class.
+        unsafe { (self.table().SetIntField)(self.0, object, field, value) }
+    }
+
+    pub(crate) fn array_length(self, array: jobject) -> jint {
+        // SAFETY: see the module.
+        unsafe { (self.table().GetArrayLength)(self.0, array) }
+    }
+
+    /// An element of an array of objects.
+    pub(crate) fn element(self, array: jobject, index: jint) -> Option<jobject> {
+        // SAFETY: see the module; the JVM checks the index.
+        let element = unsafe { (self.table().GetObjectArrayElement)(self.0, array, index) };
+        self.checked(element)
+    }
+
+    /// What a `java.lang.reflect.Method` stands for.
+    pub(crate) fn method_of(self, method: jobject) -> jmethodID {
+        // SAFETY: see the module.
+        unsafe { (self.table().FromReflectedMethod)(self.0, method) }
     }
 
     pub(crate) fn get_object_of(self, object: jobject, field: jfieldID) -> jobject {
@@ -331,6 +361,21 @@ impl Jni {
     pub(crate) fn drop_global_ref(self, object: jobject) {
         // SAFETY: `object` came from `global_ref` and is not used again.
         unsafe { (self.table().DeleteGlobalRef)(self.0, object) }
+    }
+
+    pub(crate) fn weak_ref(self, object: jobject) -> WeakRef {
+        // SAFETY: see the module.
+        WeakRef(unsafe { (self.table().NewWeakGlobalRef)(self.0, object) })
+    }
+
+    pub(crate) fn drop_weak_ref(self, object: &WeakRef) {
+        // SAFETY: `object` came from `weak_ref`; the caller does not use it again.
+        unsafe { (self.table().DeleteWeakGlobalRef)(self.0, object.0) }
+    }
+
+    /// Whether the object was collected.
+    pub(crate) fn is_gone(self, object: &WeakRef) -> bool {
+        self.is_same(object.0, std::ptr::null_mut())
     }
 
     pub(crate) fn drop_local_ref(self, object: jobject) {

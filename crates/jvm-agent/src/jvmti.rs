@@ -1,6 +1,6 @@
 //! The JVMTI functions that the agent needs. Every return code is checked.
 //!
-//! The environment is made once, in `Agent_OnLoad`, and lives as long as the JVM.
+//! The agent's environment is made in `Agent_OnLoad` and lives as long as the JVM; another one is for redefined classes.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_void};
@@ -205,6 +205,13 @@ impl Jvmti {
         let signature = self.take_text(text);
         let inner = signature.strip_prefix('L').and_then(|rest| rest.strip_suffix(';'));
         Ok(inner.map_or(signature.clone(), str::to_owned))
+    }
+
+    /// The loader of a class, a local reference; null if it is the boot loader.
+    pub(crate) fn class_loader(self, class: jclass) -> Result<jobject, JvmtiFault> {
+        let mut loader = std::ptr::null_mut();
+        ask!(self, GetClassLoader, class, &raw mut loader)?;
+        Ok(loader)
     }
 
     pub(crate) fn method_name(self, method: jmethodID) -> Result<MethodName, JvmtiFault> {

@@ -11,6 +11,7 @@ mod ask_bits;
 mod blocking;
 mod classes;
 mod convert;
+mod explicit_monitors;
 mod host;
 mod identities;
 mod instrument;

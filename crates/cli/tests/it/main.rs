@@ -1,7 +1,8 @@
 //! The tool as its users call it, in one binary. `cargo test -p untorn --test it cli::` runs one module.
 //!
 //! * No JVM: `cli`, `examples`, `predict`, `report`. With class files: `compose`.
-//! * With a JVM: `check…`, `compare`, `doctor`, and those of the JVM front end alone: `record_…`, `replay`, `indirect_launch`, `warm`,
+//! * With a JVM: `check…`, `compare`, `doctor`, and those of the JVM front end alone: `harmless`, `record_…`, `replay`,
+//!   `indirect_launch`, `warm`,
 //!   `terminated`.
 //! * With what `./dev setup` fetches: `jdks`, `junit`, `targets`.
 
@@ -18,6 +19,7 @@ mod compare;
 mod compose;
 mod doctor;
 mod examples;
+mod harmless;
 mod indirect_launch;
 mod input_oracle;
 mod jdks;

@@ -1,6 +1,7 @@
 //! The native methods of `UntornProbe`, which the probes call.
 
 use std::ffi::{CStr, c_void};
+use std::time::Duration;
 
 use jvmti_bindings::sys::jni::{JNIEnv, JNINativeMethod, jboolean, jclass, jint, jlong, jobject};
 use untorn_runtime::START_MILLIS;
@@ -8,6 +9,7 @@ use untorn_runtime::START_MILLIS;
 use untorn_trace::VarRole;
 
 use super::{agent, callback, guarded};
+use crate::blocking::WaitState;
 use crate::jni::{Jni, java_bool};
 use crate::natives::unsigned;
 use crate::sites::FieldName;
@@ -23,6 +25,7 @@ pub unsafe extern "system" fn Java_java_lang_UntornProbe_init(env: *mut JNIEnv, 
         JNINativeMethod { name: name.as_ptr(), signature: signature.as_ptr(), fnPtr: function }
     };
     const FIELD_NUMBER: &CStr = c"(Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;I)I";
+    const RESTORE_MODIFIERS: &CStr = c"(Ljava/lang/Class;[Ljava/lang/reflect/Method;)V";
     type Plain = unsafe extern "system" fn(*mut JNIEnv, jclass);
     type Int = unsafe extern "system" fn(*mut JNIEnv, jclass, jint);
     let methods = [
@@ -42,6 +45,10 @@ pub unsafe extern "system" fn Java_java_lang_UntornProbe_init(env: *mut JNIEnv, 
         method(c"awaitReferences", c"()V", (await_references as Plain) as *mut c_void),
         method(c"virtualNanos", c"()J", virtual_nanos as *mut c_void),
         method(c"virtualMillis", c"()J", virtual_millis as *mut c_void),
+        method(c"transformerAdded", c"()V", (transformer_added as Plain) as *mut c_void),
+        method(c"sleepOutside", c"(J)V", sleep_outside as *mut c_void),
+        method(c"restoreModifiers", RESTORE_MODIFIERS, restore_modifiers as *mut c_void),
+        method(c"blockedIn", c"(Ljava/lang/Thread;)I", blocked_in as *mut c_void),
         method(c"atSite", c"(I)V", (at_site as Int) as *mut c_void),
     ];
     // SAFETY: the JVM passes the environment of the current thread.
@@ -164,6 +171,37 @@ unsafe extern "system" fn release_referents(env: *mut JNIEnv, _: jclass) {
 
 unsafe extern "system" fn await_references(env: *mut JNIEnv, _: jclass) {
     callback(env, |_, jni| weak_refs::await_references(jni));
+}
+
+unsafe extern "system" fn transformer_added(env: *mut JNIEnv, _: jclass) {
+    callback(env, |agent, _| {
+        if agent.be_last().is_err() {
+            let why = "classes that other agents redefine are not recorded any more";
+            agent.control().recorder().note(why.to_owned());
+        }
+    });
+}
+
+/// Sleeps in real time.
+unsafe extern "system" fn sleep_outside(_: *mut JNIEnv, _: jclass, millis: jlong) {
+    std::thread::sleep(Duration::from_millis(u64::try_from(millis).unwrap_or(0)));
+}
+
+unsafe extern "system" fn restore_modifiers(
+    env: *mut JNIEnv,
+    _: jclass,
+    class: jclass,
+    methods: jobject,
+) {
+    callback(env, |agent, jni| {
+        agent.restore_modifiers(jni, class, methods);
+    });
+}
+
+unsafe extern "system" fn blocked_in(env: *mut JNIEnv, _: jclass, thread: jobject) -> jint {
+    let mut state = WaitState::NotBlocked;
+    callback(env, |agent, jni| state = agent.wait_state(jni, thread));
+    state as jint
 }
 
 unsafe extern "system" fn at_site(env: *mut JNIEnv, _: jclass, site: jint) {

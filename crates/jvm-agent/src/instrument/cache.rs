@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 use untorn_bytecode::ClassFile;
 
-use super::{Rewriter, Tally};
+use super::{Instrumented, Rewriter, Tally};
 use crate::scope::Depth;
 
 /// What came of rewriting a class.
@@ -14,7 +14,7 @@ struct Rewritten {
     /// What was rewritten, and how deep.
     original: Vec<u8>,
     depth: Depth,
-    bytes: Option<Vec<u8>>,
+    instrumented: Option<Instrumented>,
     /// What the class adds to the tally of a run.
     tally: Tally,
 }
@@ -48,25 +48,25 @@ impl Rewriter {
         bytes: &[u8],
         depth: Depth,
         new: impl FnOnce(&ClassFile<'_>),
-    ) -> Option<Vec<u8>> {
+    ) -> Option<Instrumented> {
         // Held all the time, so that what is counted meanwhile is of this class.
         let mut classes = lock(&self.cache.classes);
         let known = classes.entry(name.to_owned()).or_default();
         let is_it = |known: &&Arc<Rewritten>| known.depth == depth && known.original == bytes;
         if let Some(found) = known.iter().find(is_it) {
             self.tally().add(&found.tally);
-            return found.bytes.clone();
+            return found.instrumented.clone();
         }
         if let Ok(class) = ClassFile::parse(bytes) {
             new(&class);
         }
         let before = std::mem::take(&mut *self.tally());
-        let rewritten = self.rewrite(bytes, depth);
+        let instrumented = self.rewrite(bytes, depth);
         let tally = std::mem::replace(&mut *self.tally(), before);
         self.tally().add(&tally);
-        let (original, bytes) = (bytes.to_vec(), rewritten.clone());
-        known.push(Arc::new(Rewritten { original, depth, bytes, tally }));
-        rewritten
+        let (original, made) = (bytes.to_vec(), instrumented.clone());
+        known.push(Arc::new(Rewritten { original, depth, instrumented: made, tally }));
+        instrumented
     }
 
     /// The same as [`Rewriter::rewrite_lambda`].

@@ -58,6 +58,15 @@ impl<'a> MethodPass<'_, '_, 'a> {
                 self.replace(instr.pc, Snippet::new().invokestatic(probe));
                 Ok(())
             }
+            // A JVM that attaches to itself polls until a thread of its own has answered; virtual time would pass at once.
+            (op::INVOKESTATIC, "sleep", "(J)V")
+                if class == "java/lang/Thread"
+                    && self.class.class.name().starts_with("sun/tools/attach/") =>
+            {
+                let probe = self.probe("sleepOutside", "(J)V")?;
+                self.replace(instr.pc, Snippet::new().invokestatic(probe));
+                Ok(())
+            }
             (op::INVOKESTATIC, "getNanoTimeAdjustment", "(J)J")
                 if class == "jdk/internal/misc/VM" =>
             {
@@ -67,7 +76,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
             }
             (op::INVOKEVIRTUAL, "getDeclaredMethods0", "(Z)[Ljava/lang/reflect/Method;") => {
                 let descriptor = "([Ljava/lang/reflect/Method;)[Ljava/lang/reflect/Method;";
-                let probe = self.probe("sorted", descriptor)?;
+                let probe = self.probe("declared", descriptor)?;
                 self.after(instr.pc, Snippet::new().invokestatic(probe));
                 Ok(())
             }

@@ -20,6 +20,13 @@ enum Special {
     Join,
     /// This probe goes before it.
     Before(&'static str),
+    /// This probe goes after it, if it does not throw.
+    After(&'static str),
+    /// This probe gets its result and its receiver, and returns another result.
+    Result {
+        probe: &'static str,
+        descriptor: &'static str,
+    },
     /// It starts the finaliser thread. That thread and `main` would race to be the first that needs a class, and
     /// classes get their identities in the order in which they are needed.
     Finaliser,
@@ -35,6 +42,8 @@ const SUREFIRE_MAP: &str = "org/apache/maven/surefire/api/util/internal/Immutabl
 
 const SYSTEM_RANDOM: &str = "sun/security/provider/NativePRNG$RandomIO";
 const HANDLER: &str = "startReferenceHandlerThread";
+const INSTRUMENTATION: &str = "sun/instrument/InstrumentationImpl";
+const STATE: &str = "(Ljava/lang/Thread$State;Ljava/lang/Thread;)Ljava/lang/Thread$State;";
 const SEEDS: &str = "sun/security/provider/SeedGenerator";
 
 const SPECIAL: &[(&str, &str, &str, Special)] = &[
@@ -56,6 +65,8 @@ const SPECIAL: &[(&str, &str, &str, Special)] = &[
     ("sun/launcher/LauncherHelper", "checkAndLoadMain", "", Special::Launcher),
     ("java/lang/Thread", "join", "(J)V", Special::Join),
     ("java/lang/Thread", "exit", "()V", Special::Machinery),
+    ("java/lang/Thread", "getState", "()", Special::Result { probe: "state", descriptor: STATE }),
+    (INSTRUMENTATION, "addTransformer", "", Special::After("transformerAdded")),
     // The program has ended: the JVM ends, whatever the threads are doing.
     ("java/lang/Shutdown", "exit", "(I)V", Special::Exit),
     ("java/lang/Shutdown", "halt", "(I)V", Special::Exit),
@@ -131,6 +142,15 @@ impl<'a> MethodPass<'_, '_, 'a> {
             Special::Before(name) => {
                 let probe = self.probe(name, "()V")?;
                 Wrap { enter: plain(probe), ..Wrap::default() }
+            }
+            Special::After(name) => {
+                let probe = self.probe(name, "()V")?;
+                Wrap { before_return: plain(probe), ..Wrap::default() }
+            }
+            Special::Result { probe, descriptor } => {
+                let probe = self.probe(probe, descriptor)?;
+                let code = Snippet::new().op(op::ALOAD_0).invokestatic(probe);
+                Wrap { before_return: code, ..Wrap::default() }
             }
             Special::Finaliser => {
                 let level = self.class.editor.pool().methodref(

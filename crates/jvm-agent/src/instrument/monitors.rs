@@ -1,5 +1,6 @@
 //! Probes of monitors: `monitorenter`, `monitorexit`, and `synchronized` methods. The latter get explicit monitor
-//! instructions, because the scheduler cannot be asked before the JVM enters the monitor of such a method.
+//! instructions, because the scheduler cannot be asked before the JVM enters the monitor of such a method; see
+//! `explicit_monitors` for what the program sees of it.
 
 use untorn_bytecode::{Instr, Kind, Snippet, Wrap, access, op};
 
@@ -41,7 +42,11 @@ impl<'a> MethodPass<'_, '_, 'a> {
         } else {
             !self.code.writes_local0(self.class.class.pool())
         };
-        flags & access::SYNCHRONIZED != 0 && at_hand
+        let may = self
+            .class
+            .may_have_monitors
+            .is_none_or(|monitors| monitors.contains(self.method.name(), self.method.descriptor()));
+        flags & access::SYNCHRONIZED != 0 && at_hand && may
     }
 
     pub(super) fn make_monitor_explicit(&mut self) -> Result<(), RewriteError> {
@@ -74,6 +79,7 @@ impl<'a> MethodPass<'_, '_, 'a> {
             // The JVM prints a warning about an intrinsic method that is no longer synchronized.
             editor.strip_method_attribute(self.index, "RuntimeVisibleAnnotations");
         }
+        self.class.monitors.insert(self.method);
         self.edits += 1;
         Ok(())
     }

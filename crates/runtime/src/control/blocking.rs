@@ -139,6 +139,21 @@ impl<H: Host> Control<H> {
         true
     }
 
+    /// Why a controlled thread cannot go on; `None` if it can, also if it requests a lock that is free.
+    pub fn blocked_on(&self, is_it: impl Fn(&H::Thread) -> bool) -> Option<Blocker> {
+        if !self.is_on() {
+            return None;
+        }
+        let core = self.core();
+        let thread = core.find(is_it)?;
+        match core.scheduler.blocked_on(thread)? {
+            Blocker::Lock(lock) if self.host.owner(lock).is_none_or(|owner| owner == thread) => {
+                None
+            }
+            blocker => Some(blocker),
+        }
+    }
+
     /// Before an event that the plan names, or that is announced to the policy: waits until the event is permitted.
     pub fn arrive(&self, env: H::Env, arrival: &Arrival<'_>) {
         let Some(me) = self.present(env) else { return };

@@ -305,6 +305,9 @@ public final class UntornProbe {
         return hasToken() ? virtualMillis() : System.currentTimeMillis();
     }
 
+    /** In place of {@code Thread.sleep} in code that waits for something that the JVM does meanwhile. */
+    public static native void sleepOutside(long millis);
+
     /** In place of the time from which the order of immutable collections is derived: any constant will do. */
     public static long salt() {
         return 1;
@@ -392,11 +395,17 @@ public final class UntornProbe {
 
     // ---- reflection ----
 
-    /**
-     * The methods of a class, sorted by name and types. The JVM sorts them by the addresses of their names, which
-     * differ between runs.
-     */
-    public static java.lang.reflect.Method[] sorted(java.lang.reflect.Method[] methods) {
+    /** The methods of a class as the program gets them: with their modifiers, and in the same order in each run. */
+    public static java.lang.reflect.Method[] declared(java.lang.reflect.Method[] methods) {
+        if (ready && methods.length != 0) restoreModifiers(methods[0].getDeclaringClass(), methods);
+        return sorted(methods);
+    }
+
+    /** Makes those methods synchronized again whose monitor was made explicit. */
+    private static native void restoreModifiers(Class<?> of, java.lang.reflect.Method[] methods);
+
+    /** Sorts by name and types. The JVM sorts by the addresses of the names, which differ between runs. */
+    private static java.lang.reflect.Method[] sorted(java.lang.reflect.Method[] methods) {
         String[] keys = new String[methods.length];
         for (int next = 0; next < methods.length; next++) {
             java.lang.reflect.Method method = methods[next];
@@ -427,6 +436,24 @@ public final class UntornProbe {
         }
         return text.concat(method.getReturnType().getName());
     }
+
+    /** After another agent in Java has announced that it changes classes. */
+    public static native void transformerAdded();
+
+    // ---- threads ----
+
+    /** The state of a thread: for the JVM, all threads that the scheduler stops run in native code. */
+    public static Thread.State state(Thread.State known, Thread thread) {
+        if (known != Thread.State.RUNNABLE || !ready) return known;
+        switch (blockedIn(thread)) {
+            case 1: return Thread.State.BLOCKED;
+            case 2: return Thread.State.WAITING;
+            case 3: return Thread.State.TIMED_WAITING;
+            default: return known;
+        }
+    }
+
+    private static native int blockedIn(Thread thread);
 
     // ---- lambdas ----
 

@@ -9,10 +9,12 @@ use crate::commands::analyze::args::AnalyzeArgs;
 use crate::commands::build::args::BuildArgs;
 use crate::commands::check::args::CheckArgs;
 use crate::commands::compare::args::CompareArgs;
+use crate::commands::completions::args::CompletionsArgs;
 use crate::commands::compose::args::ComposeArgs;
 use crate::commands::confirm::args::ConfirmArgs;
 use crate::commands::doctor::args::DoctorArgs;
 use crate::commands::explain::args::ExplainArgs;
+use crate::commands::man::args::ManArgs;
 use crate::commands::merge::args::MergeArgs;
 use crate::commands::predict::args::PredictArgs;
 use crate::commands::record::args::RecordArgs;
@@ -105,4 +107,10 @@ pub enum Command {
     /// Look at, convert, make, cut and validate traces
     #[command(subcommand)]
     Trace(TraceCommand),
+    /// Serve check, explain, replay, verify and doctor to a coding assistant (MCP, on standard input and output)
+    Mcp,
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+    /// Write the manual pages into a folder
+    Man(ManArgs),
 }

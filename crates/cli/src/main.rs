@@ -19,8 +19,8 @@ use clap::{CommandFactory, FromArgMatches};
 
 use args::{Cli, Command};
 use commands::{
-    analyze, build, check, compare, compose, confirm, doctor, explain, init, merge, predict,
-    record, replay, report, trace, verify,
+    analyze, build, check, compare, completions, compose, confirm, doctor, explain, init, man, mcp,
+    merge, predict, record, replay, report, trace, verify,
 };
 use exit::{Exit, Result};
 use project::{ExplicitArgs, Project};
@@ -81,6 +81,9 @@ fn run() -> Result<ExitCode> {
         Command::Cargo(args) => return build::cargo(&args).map(ExitCode::from),
         Command::Make(args) => return Err(build::make(&args)),
         Command::Trace(command) => trace::run(&trace::config::TraceTask::new(command)?),
+        Command::Mcp => mcp::run(),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }
     .map(ExitCode::from)
 }

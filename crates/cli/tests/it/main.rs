@@ -1,6 +1,6 @@
 //! The tool as its users call it, in one binary. `cargo test -p untorn --test it cli::` runs one module.
 //!
-//! * No JVM: `cli`, `examples`, `predict`, `report`. With class files: `compose`.
+//! * No JVM: `cli`, `examples`, `manual`, `mcp`, `predict`, `report`. With class files: `compose`.
 //! * With a JVM: `check…`, `compare`, `doctor`, and those of the JVM front end alone: `harmless`, `record_…`, `replay`,
 //!   `indirect_launch`, `warm`,
 //!   `terminated`.
@@ -24,6 +24,8 @@ mod indirect_launch;
 mod input_oracle;
 mod jdks;
 mod junit;
+mod manual;
+mod mcp;
 mod predict;
 mod predict_memory;
 mod record_cut;

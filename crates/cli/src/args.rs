@@ -67,7 +67,7 @@ pub fn sections(first: &str, second: &str) -> String {
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Find what can be torn in a Java program, make it happen, prove it, keep it for replay
-    Check(CheckArgs),
+    Check(Box<CheckArgs>),
     /// After a fix: chase one violation of a report again, and nothing else
     Verify(VerifyArgs),
     /// Put the reports of the parts of a check together

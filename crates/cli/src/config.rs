@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use untorn_frontend::StopCondition;
 use untorn_jvm::config::ScopeConfig;
 use untorn_predict::candidates::BlockScope;
 use untorn_trace::{Format, Strictness};
 
-use crate::args::{BlocksName, FormatName, InputArgs, LabelArgs, ScopeArgs};
+use crate::args::{BlocksName, FormatName, InputArgs, LabelArgs, ScopeArgs, StopArgs};
 use crate::exit::{CliError, Result};
 use crate::files::{Input, is_dash};
 
@@ -72,6 +73,22 @@ pub fn duration(text: &str) -> Result<Duration> {
         Ok(value) if unit > 0 => Ok(Duration::from_millis(value.saturating_mul(unit))),
         _ => Err(CliError::input(format!("'{text}' is not a time")).way_out("write 30s, 5m or 1h")),
     }
+}
+
+/// When a program is ended that does not end by itself.
+pub fn stop_condition(args: StopArgs) -> Result<StopCondition> {
+    let StopArgs { until, drive, stop_after } = args;
+    let is_empty = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
+    if is_empty(&until) {
+        return Err(CliError::input("--until '' is in every line")
+            .way_out("write what the program says when it is ready: --until 'Started in'"));
+    }
+    if is_empty(&drive) {
+        return Err(CliError::input("--drive '' is no command")
+            .way_out("write it as for a shell: --drive 'curl -s localhost:8080/buy'"));
+    }
+    let after = stop_after.as_deref().map(duration).transpose()?;
+    Ok(StopCondition { after, until, drive })
 }
 
 /// A trace as the common options want it read.

@@ -122,8 +122,8 @@ pub struct StatusLine {
 }
 
 impl StatusLine {
-    /// No progress is shown for work that is done within a second.
-    const FIRST: Duration = Duration::from_secs(1);
+    /// No progress is shown for work that is done sooner. Who waits sees something within a second.
+    const FIRST: Duration = Duration::from_millis(700);
     const EVERY: Duration = Duration::from_millis(250);
 
     pub fn new(quiet: bool) -> Self {

@@ -58,7 +58,7 @@ fn run() -> Result<ExitCode> {
         }
         Command::Check(mut args) => {
             Project::find()?.fill_check(&mut args, explicit);
-            check::run(check::config::Check::new(args)?)
+            check::run(check::config::Check::new(*args)?)
         }
         Command::Verify(args) => verify::run(&verify::config::Verify::new(args)?),
         Command::Merge(args) => merge::run(&merge::config::Merge::new(args)),

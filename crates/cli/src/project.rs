@@ -51,6 +51,9 @@ struct CheckTable {
     atomic: Option<Vec<String>>,
     not_atomic: Option<Vec<String>>,
     only: Option<Vec<String>>,
+    until: Option<String>,
+    drive: Option<String>,
+    stop_after: Option<String>,
     instrument: Option<Vec<String>>,
     exclude: Option<Vec<String>>,
     out: Option<PathBuf>,
@@ -171,6 +174,9 @@ impl Project {
         explicit.fill("atomic", &mut args.scope.atomic, own.atomic.clone());
         explicit.fill("not_atomic", &mut args.not_atomic, own.not_atomic.clone());
         explicit.fill("only", &mut args.only, own.only.clone());
+        explicit.fill("until", &mut args.stop.until, own.until.clone().map(Some));
+        explicit.fill("drive", &mut args.stop.drive, own.drive.clone().map(Some));
+        explicit.fill("stop_after", &mut args.stop.stop_after, own.stop_after.clone().map(Some));
         explicit.fill("instrument", &mut args.scope.instrument, own.instrument.clone());
         explicit.fill("exclude", &mut args.scope.exclude, own.exclude.clone());
         explicit.fill("out", &mut args.out, own.out.as_ref().map(|path| self.folder.join(path)));

@@ -13,6 +13,7 @@ pub mod processes;
 mod program;
 mod recorded;
 mod result;
+mod stop;
 pub mod surroundings;
 pub mod termination;
 
@@ -27,6 +28,7 @@ pub use own_code::OwnCode;
 pub use program::{InstallationLine, Output, Program, ReplayOptions, RunOptions, Watch};
 pub use recorded::{RecordedRun, RecordedTrace};
 pub use result::{ExitKind, PlainRun, RecordingGap, RunResult, UncaughtException, mask_noise};
+pub use stop::{StopCondition, StopStreams, Stopper};
 pub use surroundings::Surroundings;
 pub use untorn_runtime_protocol::{Owner, Progress};
 

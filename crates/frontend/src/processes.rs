@@ -6,8 +6,9 @@
 #![allow(unsafe_code)]
 
 use std::io;
+use std::ops::ControlFlow;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
@@ -31,6 +32,8 @@ pub enum Ending {
     TimedOut,
     /// It was ended at the moment after which nobody has time for it.
     CutOff,
+    /// It was ended because it came to where it should.
+    Stopped,
     /// It was ended because this process is to end; see [`termination::requested`].
     Interrupted(ExitStatus),
 }
@@ -67,9 +70,22 @@ pub fn run_to_end(
     limits: Limits,
     look: &mut dyn FnMut(),
 ) -> Result<Ending, ProcessError> {
-    // The kernel ends the command with the thread that started it. It is this one, which waits for it below.
-    end_with_parent(command);
-    let mut running = Running::start(command)?;
+    run_until(command, limits, &mut || {
+        look();
+        Ok(ControlFlow::Continue(()))
+    })
+}
+
+/// The same, and `look` says when the command has done what it was started for. Then it is asked to end.
+///
+/// # Errors
+/// As [`run_to_end`], and those of `look`.
+pub fn run_until(
+    command: &mut Command,
+    limits: Limits,
+    look: &mut dyn FnMut() -> Result<ControlFlow<()>, ProcessError>,
+) -> Result<Ending, ProcessError> {
+    let mut running = Child::start(command)?;
     let begin = Instant::now();
     loop {
         if let Some(status) = running.look_for_end()? {
@@ -87,15 +103,28 @@ pub fn run_to_end(
             return Ok(Ending::TimedOut);
         }
         std::thread::sleep(TICK);
-        look();
+        match look() {
+            Ok(ControlFlow::Continue(())) => {}
+            Ok(ControlFlow::Break(())) => {
+                running.end(&[(Signal::TERM, FAREWELL)])?;
+                return Ok(Ending::Stopped);
+            }
+            Err(error) => {
+                running.end(&[])?;
+                return Err(error);
+            }
+        }
     }
 }
 
 /// A command that was started. It is waited for before this is dropped.
-struct Running(Child);
+#[derive(Debug)]
+pub(crate) struct Child(std::process::Child);
 
-impl Running {
-    fn start(command: &mut Command) -> Result<Self, ProcessError> {
+impl Child {
+    /// The kernel ends the command with the thread that starts it, which has to wait for it.
+    pub(crate) fn start(command: &mut Command) -> Result<Self, ProcessError> {
+        end_with_parent(command);
         // Held while it is started, so that whoever ends everything at once sees all there is.
         let mut resources = termination::resources();
         if termination::requested().is_some() {
@@ -106,8 +135,14 @@ impl Running {
         Ok(Self(child))
     }
 
-    fn look_for_end(&mut self) -> Result<Option<ExitStatus>, ProcessError> {
+    pub(crate) fn look_for_end(&mut self) -> Result<Option<ExitStatus>, ProcessError> {
         self.0.try_wait().map_err(ProcessError::Lost)
+    }
+
+    /// Ends it with all below it, and waits for it.
+    pub(crate) fn kill(&mut self) {
+        // If the system does not say how it ended, nobody wants to know.
+        let _ = self.end(&[]);
     }
 
     /// Passes a signal on. A terminal has sent it to the program already, and it may handle it, or ignore it: then it is
@@ -139,7 +174,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for Child {
     fn drop(&mut self) {
         let own = Pid::from_child(&self.0);
         termination::resources().commands.retain(|&pid| pid != own);

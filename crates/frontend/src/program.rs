@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use untorn_runtime_protocol::Progress;
 
+use crate::stop::StopCondition;
+
 /// What is run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Program {
@@ -45,6 +47,8 @@ pub struct RunOptions {
     pub watch: Option<Watch>,
     /// Make many runs in one process, if the program is seen to behave there as it does in a fresh one.
     pub warm: bool,
+    /// When a run is ended that does not end by itself.
+    pub stop: StopCondition,
 }
 
 impl RunOptions {
@@ -57,13 +61,14 @@ impl RunOptions {
             pin: true,
             watch: None,
             warm: false,
+            stop: StopCondition::default(),
         }
     }
 }
 
 impl fmt::Debug for RunOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { output, jobs, time_limit, watchdog, pin, watch: _, warm } = self;
+        let Self { output, jobs, time_limit, watchdog, pin, watch: _, warm, stop } = self;
         f.debug_struct("RunOptions")
             .field("output", output)
             .field("jobs", jobs)
@@ -71,6 +76,7 @@ impl fmt::Debug for RunOptions {
             .field("watchdog", watchdog)
             .field("pin", pin)
             .field("warm", warm)
+            .field("stop", stop)
             .finish_non_exhaustive()
     }
 }

@@ -14,6 +14,7 @@ mod launch;
 mod noise;
 mod own_code;
 mod program;
+mod remains;
 mod runner;
 pub mod same_run;
 mod sequential;

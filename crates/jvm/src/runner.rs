@@ -2,24 +2,24 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use untorn_frontend::processes::{self, Ending, Limits, ProcessError};
 use untorn_frontend::{
     ExitKind, FrontEnd, FrontEndError, Output, OwnCode, PlainRun, Program, RecordedRun,
-    RecordedTrace, RecordingGap, RunOptions, RunResult, UncaughtException, Watch,
+    RecordedTrace, RecordingGap, RunOptions, RunResult, StopCondition, StopStreams, Stopper, Watch,
 };
 use untorn_jvm_protocol::config::Config;
 use untorn_jvm_protocol::{CLASSES_ONLY, NO_TEST_EXIT, path_log};
-use untorn_runtime_protocol::{DEADLOCK_EXIT, Progress, SCHEDULE};
-use untorn_schedule::{InputPlace, Inputs, RunSpec, Schedule};
-use untorn_trace::formats::utr;
+use untorn_runtime_protocol::Progress;
+use untorn_schedule::{InputPlace, Inputs, RunSpec};
 use untorn_trace::{RecordingSummary, RunMeta};
 
 use crate::agent_config::{self, Common, ReplayFiles, make_log_folder, opened};
 use crate::launch::{Launch, LaunchError, Start, find_agent, is_indirect_launch};
 use crate::program::{is_junit, is_scenario};
+use crate::remains::{ending, exceptions, preemptions};
 use crate::warm::{self, FreshRun, WarmRun, WarmRuns};
 use crate::{inputs, noise, own_code, which_jvm};
 
@@ -42,13 +42,15 @@ pub struct JvmRunner {
 
 impl JvmRunner {
     pub fn new(program: &Program, options: RunOptions) -> Result<Self, FrontEndError> {
-        let RunOptions { output, jobs, time_limit, watchdog, pin, watch, warm } = options;
+        let RunOptions { output, jobs, time_limit, watchdog, pin, watch, warm, stop } = options;
         let common = Common::new(program, watchdog, pin)?;
         let worker = |number| Worker::new(common.clone(), output.clone(), number, time_limit);
         let workers: Result<Vec<Worker>, FrontEndError> = (1..=jobs.max(1)).map(worker).collect();
         let mut workers = workers?;
         workers[0].watch_by(watch);
-        if warm {
+        workers.iter_mut().for_each(|worker| worker.stop = stop.clone());
+        // A server keeps its port, and its client belongs to one run.
+        if warm && stop.is_none() {
             workers.iter_mut().for_each(|worker| worker.warm = WarmRuns::new());
         }
         Ok(Self { workers })
@@ -170,6 +172,8 @@ pub struct Worker {
     warm: WarmRuns,
     /// No run goes on after this moment.
     until: Option<Instant>,
+    /// When a run is ended that does not end by itself.
+    stop: StopCondition,
 }
 
 impl Worker {
@@ -191,7 +195,8 @@ impl Worker {
             }
         };
         let (watch, warm, until) = (None, WarmRuns::off(), None);
-        let worker = Self { launch, common, time_limit, streams, watch, warm, until };
+        let stop = StopCondition::default();
+        let worker = Self { launch, common, time_limit, streams, watch, warm, until, stop };
         // A command that cannot be started is told at once, and as what it is.
         let config = worker.common.config(&RunSpec::default(), Path::new(""), &worker.launch);
         worker.launch.command(&worker.start(&config, &[]), |_| ())?;
@@ -380,14 +385,46 @@ impl Worker {
             None => command.stdin(Stdio::null()),
         };
         command.stdout(created(stdout).ok()?).stderr(created(stderr).ok()?);
+        let exit = match self.run_command(&mut command, &mut || ()) {
+            (Ok(Ending::Ended(status)), _) => ending(status),
+            (Ok(Ending::Stopped), client) => client.map_or(ExitKind::Exit(0), ending),
+            _ => return None,
+        };
+        let output = [kept(stdout), kept(stderr)].concat();
+        Some(PlainRun { exit, output: String::from_utf8_lossy(&output).into_owned() })
+    }
+
+    /// Runs a command until it ends or is ended, and with it the client of a server. Gives also how that ended.
+    fn run_command(
+        &self,
+        command: &mut Command,
+        look: &mut dyn FnMut(),
+    ) -> (Result<Ending, ProcessError>, Option<ExitStatus>) {
         let limits = Limits { time: self.time_limit, until: self.until };
-        match processes::run_to_end(&mut command, limits, &mut || ()) {
-            Ok(Ending::Ended(status)) => {
-                let output = [kept(stdout), kept(stderr)].concat();
-                let output = String::from_utf8_lossy(&output).into_owned();
-                Some(PlainRun { exit: ending(status), output })
+        if self.stop.is_none() {
+            return (processes::run_to_end(command, limits, look), None);
+        }
+        let mut stopper = Stopper::new(&self.stop, self.stop_streams());
+        let ended = processes::run_until(command, limits, &mut || {
+            look();
+            stopper.look()
+        });
+        (ended, stopper.finish())
+    }
+
+    /// Where the output of a program goes of which somebody waits for what it says.
+    fn stop_streams(&self) -> StopStreams {
+        match &self.streams {
+            Streams::Kept(output) => StopStreams {
+                output: output.clone(),
+                is_shared: false,
+                client: output[0].with_file_name("client.txt"),
+            },
+            Streams::Shared => {
+                let file = |name| self.launch.folder().join(name);
+                let output = ["stdout", "stderr"].map(file);
+                StopStreams { output, is_shared: true, client: file("client") }
             }
-            _ => None,
         }
     }
 
@@ -404,8 +441,10 @@ impl Worker {
             (None, Streams::Shared) => command.stdin(Stdio::inherit()),
             (None, Streams::Kept(_)) => command.stdin(Stdio::null()),
         };
-        if let Streams::Kept([stdout, stderr]) = &self.streams {
-            command.stdout(created(stdout)?).stderr(created(stderr)?);
+        let is_watched = self.stop.until.is_some();
+        if matches!(self.streams, Streams::Kept(_)) || is_watched {
+            let [stdout, stderr] = self.stop_streams().output;
+            command.stdout(created(&stdout)?).stderr(created(&stderr)?);
         }
         let mut watch = self.watch.take();
         let mut next = Instant::now();
@@ -418,11 +457,12 @@ impl Worker {
                 watch(&said);
             }
         };
-        let limits = Limits { time: self.time_limit, until: self.until };
-        let ended = processes::run_to_end(&mut command, limits, &mut look);
+        let (ended, client) = self.run_command(&mut command, &mut look);
         self.watch = watch;
         match ended {
             Ok(Ending::Ended(status)) => Ok(ending(status)),
+            // It did what it was started for, unless its client says otherwise.
+            Ok(Ending::Stopped) => Ok(client.map_or(ExitKind::Exit(0), ending)),
             Ok(Ending::TimedOut) => Ok(ExitKind::TimedOut),
             Ok(Ending::CutOff) => Err(FrontEndError::out_of_time()),
             // Somebody has seen the program end, and its trace is of use.
@@ -552,48 +592,4 @@ fn no_test(said: &str) -> FrontEndError {
     let what = lines.next().and_then(|line| line.strip_prefix(COMPLAINT)).unwrap_or("no such test");
     let more = lines.take_while(|line| line.starts_with(' ')).map(|line| line.trim().to_owned());
     FrontEndError::input(what).details(more)
-}
-
-fn ending(status: std::process::ExitStatus) -> ExitKind {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.code(), status.signal()) {
-        (Some(DEADLOCK_EXIT), _) => ExitKind::Deadlock,
-        (Some(code), _) => ExitKind::Exit(code),
-        (None, signal) => ExitKind::Signal(signal.unwrap_or(0)),
-    }
-}
-
-/// The exceptions that ended threads, from the stack traces that the JVM printed.
-fn exceptions(stderr: &[u8]) -> Vec<UncaughtException> {
-    let text = String::from_utf8_lossy(stderr);
-    let lines: Vec<&str> = text.lines().collect();
-    let exception = |(at, line): (usize, &&str)| {
-        let head = line.strip_prefix("Exception in thread \"")?.split_once("\" ")?.1.trim();
-        let (kind, message) = head.split_once(": ").unwrap_or((head, ""));
-        // A message may have several lines.
-        let below = lines[at + 1..].iter().take_while(|line| !line.starts_with("Exception in "));
-        let mut frames = below.filter_map(|line| line.trim_start().strip_prefix("at "));
-        let first = frames.clone().next();
-        // Where the JDK or JUnit throws says little: the code that called it does.
-        let place = frames.find(|frame| !is_of_library(frame)).or(first);
-        Some(UncaughtException {
-            kind: kind.to_owned(),
-            message: message.to_owned(),
-            place: place.map(str::to_owned),
-        })
-    };
-    lines.iter().enumerate().filter_map(exception).collect()
-}
-
-/// Whether a line of a stack trace is of the JDK, whose modules are named, or of JUnit.
-fn is_of_library(frame: &str) -> bool {
-    let libraries =
-        ["java.base/", "java.", "jdk.", "org.junit.", "junit.framework.", "org.opentest4j."];
-    libraries.iter().any(|prefix| frame.starts_with(prefix))
-}
-
-/// How often the schedule of a trace stopped a thread that could go on.
-fn preemptions(trace: &Path) -> Option<u64> {
-    let schedule = utr::extras(trace, SCHEDULE).ok()?;
-    Some(Schedule::preemptions(&Schedule::decode(&schedule).ok()?))
 }

@@ -120,7 +120,13 @@ pub(crate) struct NativeRunner {
 impl NativeRunner {
     pub(crate) fn new(program: &Program, options: RunOptions) -> Result<Self, FrontEndError> {
         // A native process starts in a millisecond: nothing is gained by using it again.
-        let RunOptions { output, jobs, time_limit, watchdog, pin, watch, warm: _ } = options;
+        let RunOptions { output, jobs, time_limit, watchdog, pin, watch, warm: _, stop } = options;
+        if !stop.is_none() {
+            return Err(FrontEndError::input(
+                "--until, --drive and --stop-after are for programs that run in a JVM",
+            )
+            .way_out("end the program by itself: its trace is whole then"));
+        }
         let common = Common::new(program, watchdog, pin)?;
         let worker = |number| Worker::new(common.clone(), output.clone(), number, time_limit);
         let workers: Result<Vec<Worker>, FrontEndError> = (1..=jobs.max(1)).map(worker).collect();
@@ -266,6 +272,7 @@ impl Worker {
         self.watch = watch;
         match ended {
             Ok(Ending::Ended(status)) => Ok(ending(status)),
+            Ok(Ending::Stopped) => Ok(ExitKind::Exit(0)),
             Ok(Ending::TimedOut) => Ok(ExitKind::TimedOut),
             Ok(Ending::CutOff) => Err(FrontEndError::out_of_time()),
             // Somebody has seen the program end, and its trace is of use.

@@ -98,3 +98,21 @@ pub struct ScopeArgs {
     #[arg(long, value_name = "PATTERN")]
     pub atomic: Vec<String>,
 }
+
+/// When a program is ended that does not end by itself.
+#[derive(Args, Clone, Debug, Default)]
+pub struct StopArgs {
+    /// End a run when a line of the program's output contains this text, in which `*` stands for any text; with --drive,
+    /// start the client then
+    #[arg(long, value_name = "TEXT")]
+    pub until: Option<String>,
+
+    /// A client to run against the program, as `sh` understands it; when it ends, the program is ended. If it fails, the
+    /// run has failed
+    #[arg(long, value_name = "COMMAND")]
+    pub drive: Option<String>,
+
+    /// End a run after so much time, such as 10s
+    #[arg(long, value_name = "TIME")]
+    pub stop_after: Option<String>,
+}

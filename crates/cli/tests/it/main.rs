@@ -43,6 +43,7 @@ mod record_unseen;
 mod record_values;
 mod replay;
 mod report;
+mod servers;
 mod support;
 mod targets;
 mod terminated;

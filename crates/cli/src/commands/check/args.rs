@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
-use crate::args::{BlocksName, OutputArgs, ProgramArgs, ScopeArgs};
+use crate::args::{BlocksName, OutputArgs, ProgramArgs, ScopeArgs, StopArgs};
 use crate::commands::compare::args::StrategyName;
 
 #[derive(Args, Debug)]
@@ -26,6 +26,7 @@ Examples:
   untorn check --compositions -- java -cp 'classes:lib/*' com.acme.Main
   untorn check --linearizable com.acme.Stack --with-ops push,pop,size -- java -cp classes
   untorn check --junit com.acme.BankTest -cp 'classes:tests:lib/*'
+  untorn check --until 'Started in' --drive 'curl -s localhost:8080/buy' -- java -jar shop.jar
   untorn check --test BankTest -- mvn -o -q test")]
 #[command(mut_arg("verbose", |arg| arg.help("Print each run, and everything that was not reached")))]
 #[command(mut_arg("quiet", |arg| arg.help("Print only violations")))]
@@ -153,6 +154,9 @@ pub struct CheckArgs {
 
     #[command(flatten)]
     pub output: OutputArgs,
+
+    #[command(flatten)]
+    pub stop: StopArgs,
 
     #[command(flatten)]
     pub program: ProgramArgs,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use untorn_findings::coverage::Demand;
-use untorn_frontend::{FrontEnd, Output, RunOptions};
+use untorn_frontend::{FrontEnd, Output, RunOptions, StopCondition, Watch};
 use untorn_jvm::ProgramArguments;
 use untorn_jvm::config::ScopeConfig;
 use untorn_schedule::{InputPlace, Inputs};
@@ -13,7 +13,9 @@ use super::args::{CheckArgs, FailOn};
 use super::linearizable::ClassSelection;
 use crate::args::LabelArgs;
 use crate::commands::compare::methods;
-use crate::config::{Blocks, duration, initial_seed, scope, source_roots, sources_of};
+use crate::config::{
+    Blocks, duration, initial_seed, scope, source_roots, sources_of, stop_condition,
+};
 use crate::console::{Color, Volume};
 use crate::exit::{CliError, Result};
 use crate::front_ends;
@@ -43,6 +45,8 @@ pub struct Check {
     pub color: Color,
     pub volume: Volume,
     pub program: ProgramArguments,
+    /// When a run is ended that does not end by itself.
+    pub stop: StopCondition,
     /// Results of calls of an object are checked, and nothing else.
     pub linearizable: Option<ClassSelection>,
 }
@@ -56,6 +60,7 @@ impl Check {
         let linearizable =
             args.linearizable.map(|class| request(class, args.with_ops)).transpose()?;
         let program = program(args.program)?;
+        let stop = stop_condition(args.stop)?;
         let blocks = Blocks::new(LabelArgs { atomic: Vec::new(), not_atomic: args.not_atomic })?;
         let mut options = untorn_explore::Options {
             time: duration(&args.time)?,
@@ -95,6 +100,7 @@ impl Check {
             color: args.output.color(),
             volume: args.output.volume(false),
             program,
+            stop,
             linearizable,
         })
     }
@@ -102,13 +108,15 @@ impl Check {
 
 impl Check {
     /// The program, ready to be run; what it prints goes into files of the folder.
-    pub fn prepare(&self, folder: &Path) -> Result<Box<dyn FrontEnd>> {
+    pub fn prepare(&self, folder: &Path, watch: Option<Watch>) -> Result<Box<dyn FrontEnd>> {
         let options = RunOptions {
             warm: !self.fresh,
             jobs: self.options.jobs,
             time_limit: Some(self.run_time.unwrap_or_else(|| first_run(self.options.time))),
             // Several on one processor would be slower than none at all.
             pin: self.options.jobs <= 1,
+            watch,
+            stop: self.stop.clone(),
             ..RunOptions::new(Output::Kept(folder.to_owned()))
         };
         let kind = front_ends::of_program(&self.program);

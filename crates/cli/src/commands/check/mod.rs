@@ -5,6 +5,7 @@ mod compositions;
 pub mod config;
 mod inputs;
 pub mod linearizable;
+mod status;
 mod story;
 
 use std::path::Path;
@@ -19,11 +20,12 @@ use untorn_predict::candidates::BlockScope;
 use untorn_report::model::{Report, Setting};
 use untorn_report::{html, json};
 
-use crate::console::{Console, StatusLine, Volume};
+use crate::console::{Console, Volume};
 use crate::exit::{CliError, Exit, Result};
 use crate::front_ends;
 use args::FailOn;
 use config::Check;
+use status::Status;
 use story::ProgressPrinter;
 
 pub fn run(mut check: Check) -> Result<Exit> {
@@ -49,7 +51,8 @@ pub fn explore(check: &mut Check, console: &mut Console) -> Result<(Outcome, Rep
     };
     std::fs::create_dir_all(folder).map_err(cannot)?;
     forget(folder);
-    let mut runner = check.prepare(folder)?;
+    let status = Status::new(check.volume == Volume::Quiet, check.options.time);
+    let mut runner = check.prepare(folder, Some(status.watch()))?;
     // Without it Ctrl-C ends everything at once, and what was found so far is on the screen only.
     termination::note_signals();
     let stop = termination::stop_flag();
@@ -57,7 +60,7 @@ pub fn explore(check: &mut Check, console: &mut Console) -> Result<(Outcome, Rep
         check,
         builder: FindingBuilder::new(folder, Arc::clone(&check.options.compositions)),
         library: Library::new(&check.sources, front_ends::library_sources(&check.program.command)),
-        line: StatusLine::new(check.volume == Volume::Quiet),
+        status,
         findings: Vec::new(),
         failures: Vec::new(),
     };
@@ -70,7 +73,7 @@ pub fn explore(check: &mut Check, console: &mut Console) -> Result<(Outcome, Rep
     let options = check.options.clone();
     let explored = untorn_explore::explore(runner.as_mut(), options, folder, stop, &mut watch);
     let outcome = explored.map_err(could_not_run)?;
-    story.line.clear();
+    story.status.clear();
     told?;
     for note in runner.notes().iter().filter(|_| check.volume == Volume::Verbose) {
         console.say(&format!("  NOTE: {note}\n"))?;

@@ -15,7 +15,8 @@ use untorn_report::text::plain;
 use untorn_schedule::Steering;
 
 use super::config::Check;
-use crate::console::{Console, StatusLine, Volume};
+use super::status::Status;
+use crate::console::{Console, Volume};
 use crate::exit::Result;
 
 /// Candidates that were not reached: so many are named.
@@ -29,7 +30,7 @@ pub struct ProgressPrinter<'a> {
     pub check: &'a Check,
     pub builder: FindingBuilder,
     pub library: Library,
-    pub line: StatusLine,
+    pub status: Status,
     /// What was found so far.
     pub findings: Vec<Finding>,
     pub failures: Vec<Failure>,
@@ -47,28 +48,24 @@ impl ProgressPrinter<'_> {
                 _ => Ok(()),
             },
             Progress::Simplifying { number, violation } => {
-                if self.line.is_due() {
-                    let block = &violation.key.block;
-                    self.line.show(&format!("run {number}: a simpler schedule for {block}"));
-                }
+                let block = &violation.key.block;
+                self.status.begin(format!("run {number}: a simpler schedule for {block}"));
                 Ok(())
             }
             Progress::SimplifyingFailure { number, failure } => {
-                if self.line.is_due() {
-                    let kind = &failure.kind;
-                    self.line.show(&format!("run {number}: what is needed for: {kind}"));
-                }
+                let kind = &failure.kind;
+                self.status.begin(format!("run {number}: what is needed for: {kind}"));
                 Ok(())
             }
             Progress::Failure(failure) => {
-                self.line.clear();
+                self.status.clear();
                 let kind = plain(&failure.kind.to_string());
                 console.say(&format!("run {} failed: {kind}\n", failure.evidence.run))?;
                 self.failures.push(self.builder.failure(failure));
                 self.keep()
             }
             Progress::Violation(found) => {
-                self.line.clear();
+                self.status.clear();
                 let finding = self.builder.violation(found);
                 let at = self.add(finding);
                 self.show(at, console)
@@ -79,7 +76,7 @@ impl ProgressPrinter<'_> {
                 self.keep()
             }
             Progress::Deadlock(found) => {
-                self.line.clear();
+                self.status.clear();
                 let finding = self.builder.deadlock(found);
                 let at = self.add(finding);
                 self.show(at, console)
@@ -88,17 +85,15 @@ impl ProgressPrinter<'_> {
     }
 
     fn running(&mut self, number: u32, target: Option<&Key>, open: usize) {
-        if self.line.is_due() {
-            self.line.show(&match target {
-                None => format!("run {number}: watching the program"),
-                Some(key) => format!(
-                    "run {number}: trying {} ({}); {} untried",
-                    key.block,
-                    key.field,
-                    count(open as u64, "candidate")
-                ),
-            });
-        }
+        self.status.begin(match target {
+            None => format!("run {number}: watching the program"),
+            Some(key) => format!(
+                "run {number}: trying {} ({}), {} untried",
+                key.block,
+                key.field,
+                count(open as u64, "candidate")
+            ),
+        });
     }
 
     fn run_ended(&mut self, run: &Run, new: usize, console: &mut Console) -> Result<()> {
@@ -112,7 +107,7 @@ impl ProgressPrinter<'_> {
                 format!("plan, {} of {} steps{why}", followed.steps, plan.steps.len())
             }
         };
-        self.line.clear();
+        self.status.clear();
         console.say(&format!(
             "run {}: {} of {}, {} new; {spec}\n",
             run.number,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use untorn_findings::coverage::Demand;
+use untorn_frontend::StopCondition;
 use untorn_jvm::ProgramArguments;
 use untorn_jvm::config::ScopeConfig;
 
@@ -72,6 +73,7 @@ impl Compare {
             scope: self.scope.clone(),
             compositions: false,
             run_time: None,
+            stop: StopCondition::default(),
             fail_on: FailOn::Any,
             demand: Demand::default(),
             allow_inconclusive: true,

@@ -86,7 +86,7 @@ fn one(
     std::fs::create_dir_all(&folder).map_err(cannot)?;
     forget(&folder);
     let check = compare.check(name, &folder);
-    let mut runner = check.prepare(&folder)?;
+    let mut runner = check.prepare(&folder, None)?;
     let mut line = StatusLine::new(compare.volume == Volume::Quiet);
     let mut found = 0;
     let mut first = None;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
-use crate::args::{ProgramArgs, ScopeArgs};
+use crate::args::{ProgramArgs, ScopeArgs, StopArgs};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -61,6 +61,9 @@ pub struct RecordArgs {
     /// Print nothing of our own
     #[arg(long, short)]
     pub quiet: bool,
+
+    #[command(flatten)]
+    pub stop: StopArgs,
 
     #[command(flatten)]
     pub program: ProgramArgs,

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use untorn_frontend::StopCondition;
 use untorn_jvm::ProgramArguments;
 use untorn_jvm::config::ScopeConfig;
 use untorn_schedule::{Marks, Plan, PolicyKind, RunSpec, Steering};
 
 use super::args::{PolicyName, RecordArgs};
-use crate::config::scope;
+use crate::config::{scope, stop_condition};
 use crate::exit::{CliError, Result};
 use crate::program::program;
 
@@ -22,11 +23,14 @@ pub struct Record {
     pub pin: bool,
     pub quiet: bool,
     pub program: ProgramArguments,
+    /// When a run is ended that does not end by itself.
+    pub stop: StopCondition,
 }
 
 impl Record {
     pub fn new(args: RecordArgs) -> Result<Self> {
         let program = program(args.program)?;
+        let stop = stop_condition(args.stop)?;
         if args.quantum == 0 {
             return Err(CliError::input("--quantum 0 would let no thread run"));
         }
@@ -59,6 +63,7 @@ impl Record {
             pin: !args.no_pin,
             quiet: args.quiet,
             program,
+            stop,
         })
     }
 }

@@ -21,6 +21,7 @@ pub fn run(record: &Record) -> Result<u8> {
         watchdog: record.watchdog,
         pin: record.pin,
         watch: console::recording_watch(record.quiet),
+        stop: record.stop.clone(),
         ..RunOptions::new(Output::Shared)
     };
     let kind = front_ends::of_program(&record.program);

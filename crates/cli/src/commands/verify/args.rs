@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::args::{OutputArgs, ProgramArgs};
+use crate::args::{OutputArgs, ProgramArgs, StopArgs};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -60,6 +60,9 @@ pub struct VerifyArgs {
     /// Where the new report, the traces and the program's output go
     #[arg(long, short, value_name = "FOLDER", default_value = "untorn-verify")]
     pub out: PathBuf,
+
+    #[command(flatten)]
+    pub stop: StopArgs,
 
     #[command(flatten)]
     pub output: OutputArgs,

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use untorn_explore::Options;
+use untorn_frontend::StopCondition;
 use untorn_jvm::ProgramArguments;
 use untorn_jvm::jvm_selection::JvmSelector;
 
 use super::args::VerifyArgs;
-use crate::config::{duration, initial_seed};
+use crate::config::{duration, initial_seed, stop_condition};
 use crate::console::{Color, Volume};
 use crate::exit::Result;
 use crate::program::program;
@@ -21,6 +22,8 @@ pub struct Verify {
     /// Except for what the report contains.
     pub options: Options,
     pub out: PathBuf,
+    /// When a run is ended that does not end by itself.
+    pub stop: StopCondition,
     pub color: Color,
     pub volume: Volume,
 }
@@ -59,6 +62,7 @@ impl Verify {
             program,
             options,
             out: args.out,
+            stop: stop_condition(args.stop)?,
             color: args.output.color(),
             volume: args.output.volume(false),
         })

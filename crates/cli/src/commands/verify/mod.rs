@@ -177,6 +177,7 @@ fn check_of(verify: &Verify, report: &Report, only: &Focus) -> Check {
         },
         compositions,
         run_time: None,
+        stop: verify.stop.clone(),
         fail_on: FailOn::Any,
         demand: Demand::default(),
         allow_inconclusive: true,

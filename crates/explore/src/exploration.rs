@@ -39,6 +39,7 @@ mod replays;
 pub(crate) mod run_store;
 mod sweep;
 mod target_set;
+mod triples;
 mod undirected;
 mod with_inputs;
 
@@ -76,6 +77,7 @@ pub use replays::ReplayResult;
 use run_store::{RunStore, forget};
 use sweep::Sweep;
 use target_set::TargetSet;
+pub use triples::{TripleResult, Triples};
 use undirected::{Arm, HoldMarks, Undirected};
 
 /// Of so many runs one is undirected, as long as there are plans to follow: what it shows feeds the plans.
@@ -359,7 +361,8 @@ impl<'a> Exploration<'a> {
             let by_values = matches!(found.judged.values, Values::NotAtomic { .. });
             by_values && target.key.is_covered_by(&found.key)
         };
-        target.done || self.outcome.violations.iter().any(proves)
+        let is_proved = self.outcome.violations.iter().any(proves);
+        target.done || is_proved && !self.is_to_be_counted(target)
     }
 
     /// The run that follows the best prediction of a target; `None` if no plan comes of it, or its plan was

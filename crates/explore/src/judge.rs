@@ -4,7 +4,7 @@
 //! those of the intruder's as well. All other events stand for themselves. So what is proved is proved of
 //! these blocks, and not of something else that happened in the same run.
 
-use untorn_confirm::{Options, Reason, ValueVerdict, Window, confirm};
+use untorn_confirm::{Method, Options, Reason, ValueVerdict, Window, confirm};
 use untorn_predict::{At, BlockId, Origin, Pattern};
 use untorn_serializability::context::{Context, Gatherer};
 use untorn_serializability::{Block, Cycle, Edge, EdgeKind, Step, Transaction, Violation};
@@ -316,13 +316,7 @@ fn with_blocks(run: &Run, names: &[Named<'_>]) -> Vec<Event> {
 /// one of the same kind, that does it. A declared block is judged by all variables as well.
 fn by_values(run: &Run, key: &Key, events: &[Event], instance: &Instance) -> Values {
     let vars = instance.own.map(|at| run.history.event(at).op.target());
-    let only = |event: &Event| match event.op {
-        Op::Read { var, .. } | Op::Write { var, .. } if !vars.contains(&var.0) => {
-            Event { op: Op::HIDDEN, ..*event }
-        }
-        _ => *event,
-    };
-    let projected: Vec<Event> = events.iter().map(only).collect();
+    let projected = only_of(events, vars);
     let found = confirmed(run, &projected, instance);
     match (key.origin, found) {
         (_, found @ Values::NotAtomic { .. }) | (Origin::Inferred, found) => found,
@@ -332,9 +326,7 @@ fn by_values(run: &Run, key: &Key, events: &[Event], instance: &Instance) -> Val
 
 fn confirmed(run: &Run, events: &[Event], instance: &Instance) -> Values {
     let whole = events.len() <= MAX_EVENTS;
-    let around = instance.all().map(EventIdx::from);
-    let window = if whole { None } else { Window::around(events, &around) };
-    let options = Options { window, ..Options::default() };
+    let options = options_around(events, instance);
     match confirm(events, &run.tables, &options).verdict {
         ValueVerdict::NotAtomic(mut reason) => {
             // What was confirmed is what the history has of the run.
@@ -346,6 +338,52 @@ fn confirmed(run: &Run, events: &[Event], instance: &Instance) -> Values {
             Values::Undecided(untorn_confirm::phrasing::undecided(&uncertainty, &run.tables))
         }
     }
+}
+
+/// The same without the accesses of other variables.
+fn only_of(events: &[Event], vars: [u32; 2]) -> Vec<Event> {
+    let only = |event: &Event| match event.op {
+        Op::Read { var, .. } | Op::Write { var, .. } if !vars.contains(&var.0) => {
+            Event { op: Op::HIDDEN, ..*event }
+        }
+        _ => *event,
+    };
+    events.iter().map(only).collect()
+}
+
+fn options_around(events: &[Event], instance: &Instance) -> Options {
+    let around = instance.all().map(EventIdx::from);
+    let whole = events.len() <= MAX_EVENTS;
+    Options {
+        window: if whole { None } else { Window::around(events, &around) },
+        ..Options::default()
+    }
+}
+
+/// In which ways an instance is confirmed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Confirmations {
+    pub by_values: bool,
+    /// By the conditions of the AtomChase paper as they are printed, which are no proof.
+    pub by_printed: bool,
+}
+
+/// Confirms an instance in all ways, whether or not it does harm.
+pub(crate) fn confirmations(run: &Run, key: &Key, instance: &Instance) -> Confirmations {
+    let mut names: Vec<Named<'_>> = vec![(key.origin, &key.block)];
+    let own = with_blocks(run, &names);
+    let vars = instance.own.map(|at| run.history.event(at).op.target());
+    let options = Options { method: Method::Printed, ..options_around(&own, instance) };
+    let printed = confirm(&only_of(&own, vars), &run.tables, &options).verdict;
+    let is_refuted = |events: &[Event]| {
+        matches!(by_values(run, key, events, instance), Values::NotAtomic { .. })
+    };
+    let by_values = is_refuted(&own)
+        || intruder(run, key, instance).is_some_and(|intruder| {
+            names.push((run.history.block(intruder).origin, run.name_of(intruder)));
+            is_refuted(&with_blocks(run, &names))
+        });
+    Confirmations { by_values, by_printed: matches!(printed, ValueVerdict::NotAtomic(_)) }
 }
 
 /// The torn block, then the other thread, and the conflicts between them.

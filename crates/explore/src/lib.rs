@@ -34,7 +34,7 @@ pub use effects::Effect;
 pub use exploration::{
     AtomicityViolation, Cause, CauseStep, Deadlock, Dependence, EarlierExplorations, Evidence,
     Exploration, ExploreError, Failure, Focus, FocusActivity, InputSearchSummary, Options, Outcome,
-    PrematureSleep, Progress, ReplayResult, SearchGaps, Shard, explore,
+    PrematureSleep, Progress, ReplayResult, SearchGaps, Shard, TripleResult, Triples, explore,
 };
 pub use failure::{FailureKind, FailureSignature};
 pub use judge::{CallMade, Judgement, Surprise, TornComposition, Values, weight};

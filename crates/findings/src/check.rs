@@ -9,7 +9,7 @@ use untorn_explore::{Compositions, Outcome, ReplayResult, SearchGaps, Shard};
 use untorn_report::claim::Statement;
 use untorn_report::coverage::{CheckVerdict, Gap};
 use untorn_report::failure::Failure;
-use untorn_report::model::{CheckSummary, Finding, NoFinding, Report, Scene, Setting};
+use untorn_report::model::{CheckSummary, Finding, NoFinding, Report, Scene, Setting, Triple};
 use untorn_report::phrasing::count;
 use untorn_report::replayed::Replayed;
 use untorn_trace::VarId;
@@ -26,6 +26,8 @@ pub struct CheckOptions {
     pub shard: Shard,
     /// How much must have been looked at.
     pub demand: Demand,
+    /// Three-access violations were counted.
+    pub counts_triples: bool,
 }
 
 /// Makes findings while an exploration runs, and the report of all of them at its end.
@@ -157,8 +159,20 @@ fn facts(outcome: &Outcome, request: CheckOptions) -> CheckSummary {
         good_runs: outcome.good_runs.into(),
         conflict_orders: outcome.conflict_orders,
         saturation: saturation(outcome),
+        triples: request.counts_triples.then(|| triples(outcome)),
         shard: shard.map(|shard| [shard.index + 1, shard.count]),
     }
+}
+
+fn triples(outcome: &Outcome) -> Vec<Triple> {
+    let triple = |(places, result): (&[String], &explore::TripleResult)| Triple {
+        places: places.to_vec(),
+        pattern: result.pattern.clone(),
+        happened: result.has_happened,
+        by_values: result.by_values,
+        by_printed_conditions: result.by_printed,
+    };
+    outcome.triples.iter().map(triple).collect()
 }
 
 fn verdict(outcome: &Outcome, gaps: &[Gap]) -> CheckVerdict {

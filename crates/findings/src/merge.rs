@@ -7,7 +7,7 @@ use untorn_explore::weight;
 use untorn_report::coverage::{CheckVerdict, Gap};
 use untorn_report::failure::{Dependence, Failure};
 use untorn_report::identity;
-use untorn_report::model::{CheckSummary, Evidence, Finding, Report};
+use untorn_report::model::{CheckSummary, Evidence, Finding, Report, Triple};
 
 use crate::check::replay;
 
@@ -195,9 +195,25 @@ fn facts(parts: &[Part], found: &BTreeSet<(String, String)>) -> Option<CheckSumm
         deadlocks: total(|facts| facts.deadlocks),
         good_runs: total(|facts| facts.good_runs),
         conflict_orders: all().map(|facts| facts.conflict_orders).max().unwrap_or(0),
+        triples: triples(parts),
         shard: None,
         ..first.clone()
     })
+}
+
+/// The same triple may be a candidate in several parts. `None` if they were counted in none.
+fn triples(parts: &[Part]) -> Option<Vec<Triple>> {
+    let mut all: BTreeMap<Vec<String>, Triple> = BTreeMap::new();
+    let counted: Vec<&Triple> =
+        parts.iter().filter_map(|part| part.facts.triples.as_ref()).flatten().collect();
+    for triple in counted {
+        let own = all.entry(triple.places.clone()).or_insert_with(|| triple.clone());
+        own.happened |= triple.happened;
+        own.by_values |= triple.by_values;
+        own.by_printed_conditions |= triple.by_printed_conditions;
+    }
+    let is_counted = parts.iter().any(|part| part.facts.triples.is_some());
+    is_counted.then(|| all.into_values().collect())
 }
 
 /// What was found in one part was found; a part that says little makes the whole say little.

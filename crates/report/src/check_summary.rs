@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::coverage::{CheckVerdict, Gap};
+use crate::phrasing::{count, number};
 use crate::scene::Excerpt;
 
 /// What a check did beside finding violations.
@@ -47,6 +48,9 @@ pub struct CheckSummary {
     /// Why the check ended before its time was used, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturation: Option<String>,
+    /// Three-access violations by their places, if they were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub triples: Option<Vec<Triple>>,
     /// The part of the work that was done, from 1, and of how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<[u32; 2]>,
@@ -85,4 +89,31 @@ pub struct NoFinding {
     /// The source around its places, where it was found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Excerpt>,
+}
+
+/// A three-access violation, as the literature counts them: by the places of its accesses.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Triple {
+    pub places: Vec<String>,
+    pub pattern: String,
+    /// It was made to happen.
+    pub happened: bool,
+    /// No serial order of the blocks gives the values.
+    pub by_values: bool,
+    /// The conditions that are printed in the AtomChase paper hold. They are no proof.
+    pub by_printed_conditions: bool,
+}
+
+/// How many of some triples came how far.
+pub fn counted(triples: &[Triple]) -> String {
+    let count_of =
+        |of: fn(&Triple) -> bool| number(triples.iter().filter(|one| of(one)).count() as u64);
+    format!(
+        "three-access violations, by places: {}, {} made to happen, {} confirmed by values, {} by the printed conditions",
+        count(triples.len() as u64, "candidate"),
+        count_of(|one| one.happened),
+        count_of(|one| one.by_values),
+        count_of(|one| one.by_printed_conditions),
+    )
 }

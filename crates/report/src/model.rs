@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::check_summary::{CheckSummary, NoFinding, Setting};
+pub use crate::check_summary::{CheckSummary, NoFinding, Setting, Triple, counted};
 use crate::failure::Failure;
 use crate::folded::FoldedFinding;
 use crate::language::{Language, of_front_end};

@@ -46,6 +46,9 @@ pub struct Options {
     pub shard: Shard,
     /// Runs that may be made at once.
     pub jobs: usize,
+    /// Triples of places are counted, and each is tried, even if its block is known to be torn: see
+    /// [`Triples`](super::Triples).
+    pub counts_triples: bool,
     /// Runs for one finding that look for a schedule with fewer preemptions.
     pub minimise: u32,
     /// Torn blocks direct runs and are no findings: whoever runs the program judges its results. It ends with the first
@@ -94,6 +97,7 @@ impl Default for Options {
             only: None,
             shard: Shard::default(),
             jobs: 1,
+            counts_triples: false,
             minimise: 12,
             judged_by_results: false,
             inputs: Inputs::none(),

@@ -7,7 +7,7 @@ use untorn_schedule::{Inputs, Plan};
 
 use super::focus::FocusActivity;
 use super::run_store::forget;
-use super::{Dependence, Evidence, Failure, InputSearchSummary};
+use super::{Dependence, Evidence, Failure, InputSearchSummary, Triples};
 use crate::compositions::CompositionId;
 use crate::conflict_order::Saturation;
 use crate::deadlock::DeadlockState;
@@ -135,6 +135,8 @@ pub struct Outcome {
     /// Candidates in all, and those proved infeasible.
     pub candidates: u64,
     pub infeasible: u64,
+    /// If they are counted: see [`Options::counts_triples`](super::Options::counts_triples).
+    pub triples: Triples,
     pub runs: u32,
     pub directed: u32,
     pub events: u64,
@@ -294,6 +296,7 @@ impl Outcome {
             self.unreached.iter().map(|(key, _)| key.places.join(" ")).collect();
         let is_new = |key: &Key| !is_found(key) && !known.contains(&key.places.join(" "));
         self.unreached.extend(more.unreached.into_iter().filter(|(key, _)| is_new(key)));
+        self.triples.absorb(more.triples);
         self.add_counts(&Counts {
             candidates: more.candidates,
             harmless: more.harmless,

@@ -136,6 +136,9 @@ impl Exploration<'_> {
         if self.options.only.is_none() {
             self.lock_orders.add(run);
         }
+        if self.options.counts_triples {
+            self.count_triples(run);
+        }
         let refuted = self.outcome.refuted.len();
         let mut is_evidence = !self.options.judged_by_results && self.judge_targets(run, target);
         is_evidence |= self.note_deadlock(run);

@@ -18,5 +18,6 @@ mod plain;
 mod projection;
 mod replays;
 mod significance;
+mod triples;
 mod two_objects;
 mod warm;

@@ -115,6 +115,11 @@ pub struct CheckArgs {
     #[arg(long, value_name = "I/N")]
     pub shard: Option<String>,
 
+    /// Count three-access violations as the literature does, by their three places: each is tried, even if its block is
+    /// known to be torn
+    #[arg(long)]
+    pub count: bool,
+
     /// Runs for one violation that look for a schedule with fewer preemptions
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub minimise: u32,

@@ -73,6 +73,7 @@ impl Check {
             jobs: args.jobs.clamp(1, MAX_JOBS),
             shard: args.shard.as_deref().map(shard).transpose()?.unwrap_or_default(),
             minimise: args.minimise,
+            counts_triples: args.count,
             max_events: args.events.map_or(u64::MAX, |most| most.max(1)),
             strategy: methods::together(&args.with)?,
             not_atomic: blocks.not_atomic,

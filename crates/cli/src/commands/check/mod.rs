@@ -149,6 +149,7 @@ fn request(check: &Check) -> CheckOptions {
         setting: setting(check),
         shard: check.options.shard,
         demand: check.demand,
+        counts_triples: check.options.counts_triples,
     }
 }
 

@@ -8,7 +8,7 @@ use untorn_findings::sources::Library;
 use untorn_report::coverage::{self, CheckVerdict};
 use untorn_report::failure::Failure;
 use untorn_report::groups;
-use untorn_report::model::{Finding, Report};
+use untorn_report::model::{Finding, Report, counted};
 use untorn_report::phrasing::{count, number};
 use untorn_report::terminal;
 use untorn_report::text::plain;
@@ -180,6 +180,9 @@ pub fn summary(
         number(outcome.harmless),
         number(outcome.unreached.len() as u64),
     ))?;
+    if let Some(triples) = report.check.as_ref().and_then(|facts| facts.triples.as_ref()) {
+        console.say(&format!("  {}\n", counted(triples)))?;
+    }
     console.say(&format!("  {}\n", effort(outcome)))?;
     super::inputs::summary(outcome, check.volume, console)?;
     compositions(outcome, check, console)?;

@@ -1,9 +1,11 @@
 //! From the result of a checker to the model of a report.
 
+use std::collections::HashSet;
+
 use untorn_report as report;
 use untorn_report::{Alarm, CheckerVerdict, Finding, Operation};
 use untorn_serializability::{Block, EdgeKind, Outcome, Step, Verdict, Violation, Warning};
-use untorn_trace::{Op, Tables, VarId};
+use untorn_trace::{EventIdx, Op, Tables, VarId};
 
 use untorn_serializability::context::{Context, Extent};
 
@@ -66,7 +68,7 @@ fn transaction(
         Some(context) => context.blocks[index].clone(),
         None => known_extents(violation, index),
     };
-    let refuted = |block: &Block| violation.refuted.iter().any(|other| other.begin == block.begin);
+    let refuted: HashSet<EventIdx> = violation.refuted.iter().map(|block| block.begin).collect();
     let blocks: Vec<report::Block> = extents
         .iter()
         .map(|Extent { block, end, depth }| report::Block {
@@ -75,7 +77,7 @@ fn transaction(
             begin: block.begin.0,
             end: end.map(|end| end.0),
             depth: *depth,
-            refuted: refuted(block),
+            refuted: refuted.contains(&block.begin),
         })
         .collect();
     let blamed = blocks.iter().any(|block| block.refuted);

@@ -1,5 +1,7 @@
 //! The sentences of a finding. Every renderer uses these, so that all of them have the same text.
 
+use std::collections::HashSet;
+
 use crate::model::{EdgeKind, Finding, Transaction};
 use crate::operation::{Action, Operation};
 
@@ -8,13 +10,8 @@ pub fn headline(finding: &Finding) -> String {
     if finding.is_deadlock() {
         return deadlock(finding);
     }
-    let mut refuted: Vec<&str> = Vec::new();
-    for block in finding.refuted() {
-        if !refuted.contains(&block.name.as_str()) {
-            refuted.push(&block.name);
-        }
-    }
-    match refuted.as_slice() {
+    let refuted: Vec<&str> = finding.refuted().map(|block| block.name.as_str()).collect();
+    match unique(&refuted).as_slice() {
         [] => together(finding),
         [one] => format!("{one} is not atomic"),
         many => format!("{} are not atomic", list(many, 3)),
@@ -32,13 +29,9 @@ fn deadlock(finding: &Finding) -> String {
 }
 
 fn together(finding: &Finding) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for block in finding.transactions.iter().filter_map(|t| t.blocks.first()) {
-        if !names.contains(&block.name.as_str()) {
-            names.push(&block.name);
-        }
-    }
-    match names.as_slice() {
+    let outermost = finding.transactions.iter().filter_map(|t| t.blocks.first());
+    let names: Vec<&str> = outermost.map(|block| block.name.as_str()).collect();
+    match unique(&names).as_slice() {
         [] => "operations form a cycle".to_owned(),
         [one] => format!("runs of {one} are not atomic together"),
         many => format!("{} are not atomic together", list(many, 3)),
@@ -166,14 +159,10 @@ pub fn blame(finding: &Finding) -> Option<String> {
     (!kept.is_empty()).then(|| format!("{text}{}, nested inside.", list(&unique(&kept), 6)))
 }
 
+/// Each once, in their order. There may be as many as blocks can be nested.
 fn unique<'a>(names: &[&'a str]) -> Vec<&'a str> {
-    let mut out: Vec<&str> = Vec::new();
-    for name in names {
-        if !out.contains(name) {
-            out.push(name);
-        }
-    }
-    out
+    let mut known = HashSet::new();
+    names.iter().copied().filter(|name| known.insert(*name)).collect()
 }
 
 /// `once`, `twice`, `5 times`.

@@ -32,7 +32,7 @@
 
 use std::ops::ControlFlow;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use untorn_trace::{Event, EventIdx, Hold, LabelId, Op, SiteId, ThreadId};
 
@@ -388,18 +388,20 @@ impl Velodrome {
     }
 
     fn report_refuted(&mut self, refuted: &[(u32, Hop)], t: usize) {
+        let hops: FxHashMap<u32, Hop> = refuted.iter().copied().collect();
         let mut news = Vec::new();
         let mut keys = Vec::new();
+        let mut is_news = FxHashSet::default();
         let mut innermost = None;
         for OpenBlock { block, column } in &self.threads[t].stack {
-            let Some(&(_, hop)) = refuted.iter().find(|(c, _)| c == column) else { continue };
+            let Some(&hop) = hops.get(column) else { continue };
             let key = match block.label {
                 LabelId::NONE => BlockKey::Site(block.site),
                 label => BlockKey::Label(label),
             };
             if let Some(&known) = self.reported.get(&key) {
                 self.violations[known].occurrences += 1;
-            } else if !keys.contains(&key) {
+            } else if is_news.insert(key) {
                 news.push(*block);
                 keys.push(key);
                 innermost = Some((*column, hop));

@@ -30,6 +30,7 @@ pub fn with_scope(program: &ProgramArguments, scope: &ScopeConfig) -> Program {
     Program {
         command: program.command.clone(),
         directory: program.directory.clone(),
+        variables: program.variables.clone(),
         options: serde_json::json!(own),
     }
 }

@@ -11,6 +11,7 @@ mod program;
 mod project;
 mod reading;
 mod reports;
+mod trust;
 
 use std::process::ExitCode;
 

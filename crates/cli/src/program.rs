@@ -11,7 +11,7 @@ use crate::project::need_command;
 
 /// The program that the arguments name.
 pub fn program(args: ProgramArgs) -> Result<ProgramArguments> {
-    let ProgramArgs { junit, class_path, main, test, command, directory } = args;
+    let ProgramArgs { junit, class_path, main, test, env, command, directory } = args;
     let command = match junit {
         Some(test) => junit_command(command, class_path, &test)?,
         None => command,
@@ -21,7 +21,8 @@ pub fn program(args: ProgramArgs) -> Result<ProgramArguments> {
         return Err(CliError::input("an empty pattern matches no JVM, in --main or --test")
             .way_out("write '*' for any text, as in --main '*.Server'"));
     }
-    Ok(ProgramArguments { command, which: JvmSelector { main, test }, directory })
+    let which = JvmSelector { main, test };
+    Ok(ProgramArguments { command, which, directory, variables: env })
 }
 
 /// The words of our own call, with Java's way to write `--class-path` understood.

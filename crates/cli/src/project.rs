@@ -32,6 +32,7 @@ struct CheckTable {
     class_path: Option<String>,
     main: Option<String>,
     test: Option<String>,
+    env: Option<Vec<String>>,
     time: Option<String>,
     runs: Option<u32>,
     per_candidate: Option<u32>,
@@ -67,6 +68,7 @@ impl CheckTable {
             class_path: self.class_path.clone(),
             main: self.main.clone(),
             test: self.test.clone(),
+            env: self.env.clone().unwrap_or_default(),
             command: self.command.clone().unwrap_or_default(),
             directory: None,
         }
@@ -81,6 +83,7 @@ struct RecordTable {
     class_path: Option<String>,
     main: Option<String>,
     test: Option<String>,
+    env: Option<Vec<String>>,
     output: Option<PathBuf>,
     policy: Option<PolicyName>,
     seed: Option<u64>,
@@ -98,6 +101,7 @@ impl RecordTable {
             class_path: self.class_path.clone(),
             main: self.main.clone(),
             test: self.test.clone(),
+            env: self.env.clone().unwrap_or_default(),
             command: self.command.clone().unwrap_or_default(),
             directory: None,
         }
@@ -217,7 +221,8 @@ impl Project {
         if !names_one(args) && names_one(&own) {
             let (main, test) = (args.main.take().or(own.main), args.test.take().or(own.test));
             let folder = Some(self.folder.clone()).filter(|folder| !folder.as_os_str().is_empty());
-            *args = ProgramArgs { main, test, directory: folder, ..own };
+            let env = if args.env.is_empty() { own.env } else { std::mem::take(&mut args.env) };
+            *args = ProgramArgs { main, test, env, directory: folder, ..own };
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use untorn_frontend::seal;
 use untorn_report::json;
-use untorn_report::model::{Evidence, Report};
+use untorn_report::model::{CheckSummary, Evidence, Report, Setting};
 
 use crate::exit::{CliError, Result};
 
@@ -21,6 +22,23 @@ pub fn read_of_check(path: &Path) -> Result<Report> {
     let fail = |error: String| CliError::input(format!("{}: {error}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
     json::parse(&text).map_err(|error| fail(format!("not a report of untorn check: {error}")))
+}
+
+/// Seals a report, so that its command is known to be this user's.
+pub fn seal_of(command: &[String], setting: &Setting) -> String {
+    seal::seal(&sealed_text(command, setting))
+}
+
+/// Whether this user made the report, and nobody changed what it says is run.
+pub fn is_made_here(facts: &CheckSummary) -> bool {
+    seal::is_sealed(&sealed_text(&facts.command, &facts.setting), &facts.setting.seal)
+}
+
+/// What decides which code is run.
+fn sealed_text(command: &[String], setting: &Setting) -> Vec<u8> {
+    let Setting { main, test, directory, .. } = setting;
+    // Texts: that cannot fail.
+    serde_json::to_vec(&("report", command, main, test, directory)).unwrap_or_default()
 }
 
 /// The evidence of one violation of a report. Without a number there must be only one.

@@ -13,6 +13,7 @@ pub mod processes;
 mod program;
 mod recorded;
 mod result;
+pub mod seal;
 mod stop;
 pub mod surroundings;
 pub mod termination;

@@ -15,6 +15,8 @@ pub struct Program {
     pub command: Vec<String>,
     /// Where it runs; `None` is here.
     pub directory: Option<PathBuf>,
+    /// Variables of the environment that a trace keeps with their values, beside those that it always keeps.
+    pub variables: Vec<String>,
     /// What only the front end itself understands: what of the program is recorded, for instance. A trace keeps it in
     /// [`RunSetup::front_end`](untorn_trace::RunSetup), so that a replay has it again.
     pub options: serde_json::Value,

@@ -1,5 +1,6 @@
 //! What a trace file says of the run that it is of.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,8 @@ use untorn_trace::formats::open::{self, OpenOptions};
 use untorn_trace::formats::utr;
 use untorn_trace::{BATCH, Format, RunMeta, Strictness};
 
-use crate::{FrontEndError, Surroundings};
+use crate::surroundings::{self, sealed_text};
+use crate::{FrontEndError, Surroundings, seal};
 
 /// The metadata at the end of a trace.
 #[derive(Clone, Debug)]
@@ -91,6 +93,29 @@ impl RecordedRun {
     pub fn surroundings(&self) -> Surroundings {
         let setup = self.meta.setup.clone().unwrap_or_default();
         let directory = if setup.directory.is_empty() { ".".to_owned() } else { setup.directory };
-        Surroundings { directory, environment: setup.environment }
+        let others = setup.other_variables;
+        let others = (!others.is_empty()).then(|| others.into_iter().collect());
+        Surroundings { directory, environment: setup.environment, others }
+    }
+
+    /// Whether this user made the file, and nobody changed what it says is run.
+    pub fn is_made_here(&self) -> bool {
+        let setup = self.meta.setup.as_ref();
+        setup.is_some_and(|setup| seal::is_sealed(&sealed_text(&self.meta), &setup.seal))
+    }
+
+    /// The variables that are not set if the file is not trusted, because they could have other code run.
+    pub fn risky_variables(&self) -> BTreeMap<String, String> {
+        let all = self.surroundings().environment;
+        let harmless = surroundings::harmless(&all);
+        all.into_iter().filter(|(name, _)| !harmless.contains_key(name)).collect()
+    }
+
+    /// Forgets these, so that they come from here and now.
+    pub fn drop_risky_variables(&mut self) {
+        if let Some(setup) = &mut self.meta.setup {
+            setup.environment = surroundings::harmless(&setup.environment);
+            setup.other_variables.clear();
+        }
     }
 }

@@ -8,7 +8,7 @@ use untorn_frontend::{FrontEndError, Owner, Program, RecordedRun, Surroundings};
 use untorn_jvm_protocol::config::{Config, JvmSetup};
 use untorn_linearizability::Scenario;
 use untorn_schedule::RunSpec;
-use untorn_trace::{RunMeta, RunSetup};
+use untorn_trace::RunMeta;
 
 use crate::class_files::checksums;
 use crate::front_end::NAME;
@@ -34,27 +34,22 @@ impl Common {
         if !is_indirect_launch(&program.command, &own.selector) {
             own.class_files = checksums(&program.command, program.directory.as_deref());
         }
-        let surroundings = Surroundings::at(program.directory.as_deref());
+        let surroundings = Surroundings::of(program);
         Ok(Self { command: program.command.clone(), own, surroundings, watchdog, pin })
     }
 
     /// For one run.
     pub fn config(&self, spec: &RunSpec, trace: &Path, launch: &Launch) -> Config {
         let words = inputs::with_inputs(&self.command, &spec.inputs);
-        let mut environment = self.surroundings.environment.clone();
-        environment.extend(inputs::variables(&spec.inputs));
+        let mut surroundings = self.surroundings.clone();
+        surroundings.environment.extend(inputs::variables(&spec.inputs));
         let meta = RunMeta {
             command: words,
             seed: Some(spec.seed),
             front_end: NAME.to_owned(),
-            setup: Some(RunSetup {
-                directory: self.surroundings.directory.clone(),
-                environment,
-                run: json!(spec),
-                front_end: json!(self.own),
-            }),
             ..RunMeta::default()
         };
+        let meta = surroundings.describe(meta, json!(spec), json!(self.own));
         Config {
             trace: std::path::absolute(trace).unwrap_or_else(|_| trace.to_owned()),
             progress: launch.progress_file(),

@@ -15,6 +15,8 @@ pub struct ProgramArguments {
     pub which: JvmSelector,
     /// Where it runs; `None` is here.
     pub directory: Option<PathBuf>,
+    /// Variables of the environment that traces keep.
+    pub variables: Vec<String>,
 }
 
 impl ProgramArguments {
@@ -25,6 +27,7 @@ impl ProgramArguments {
         Program {
             command: self.command.clone(),
             directory: self.directory.clone(),
+            variables: self.variables.clone(),
             options: serde_json::json!(own),
         }
     }

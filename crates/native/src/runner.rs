@@ -14,8 +14,8 @@ use untorn_frontend::{
 use untorn_native_protocol::{Config, NativeSetup};
 use untorn_runtime_protocol::{DEADLOCK_EXIT, SCHEDULE};
 use untorn_schedule::{RunSpec, Schedule};
+use untorn_trace::RunMeta;
 use untorn_trace::formats::utr;
-use untorn_trace::{RunMeta, RunSetup};
 
 use crate::front_end::NAME;
 use crate::launch::Launch;
@@ -50,7 +50,7 @@ impl Common {
                 FrontEndError::input(format!("these are no options of a native program: {error}"))
             })?,
         };
-        let surroundings = Surroundings::at(program.directory.as_deref());
+        let surroundings = Surroundings::of(program);
         let command = program.command.clone();
         Ok(Self { command, setup, surroundings, watchdog, pin, debugger: None })
     }
@@ -77,14 +77,9 @@ impl Common {
             command: self.command.clone(),
             seed: Some(spec.seed),
             front_end: NAME.to_owned(),
-            setup: Some(RunSetup {
-                directory: self.surroundings.directory.clone(),
-                environment: self.surroundings.environment.clone(),
-                run: json!(spec),
-                front_end: json!(self.setup),
-            }),
             ..RunMeta::default()
         };
+        let meta = self.surroundings.describe(meta, json!(spec), json!(self.setup));
         Config {
             trace: std::path::absolute(trace).unwrap_or_else(|_| trace.to_owned()),
             progress: launch.progress_file(),

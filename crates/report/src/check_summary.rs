@@ -76,6 +76,9 @@ pub struct Setting {
     /// Where the program ran, if that was another folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
+    /// Tells the user who made the report that nobody changed what is run.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub seal: String,
 }
 
 /// A prediction that did not come true.

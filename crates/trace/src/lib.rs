@@ -9,6 +9,7 @@ pub mod glob;
 pub mod ids;
 pub mod recording;
 pub mod reordering;
+pub mod secrets;
 pub mod shapes;
 pub mod source;
 pub mod tables;

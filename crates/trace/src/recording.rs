@@ -32,12 +32,19 @@ pub struct RunMeta {
 #[serde(default)]
 pub struct RunSetup {
     pub directory: String,
+    /// Variables with their values: few, because nobody wants to find a secret in a file that is passed on.
     pub environment: BTreeMap<String, String>,
+    /// The names of all others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_variables: Vec<String>,
     /// The `RunSpec` of crate `schedule`: what decided which thread runs.
     pub run: serde_json::Value,
     /// Data that only the front end reads again.
     #[serde(skip_serializing_if = "serde_json::Value::is_null")]
     pub front_end: serde_json::Value,
+    /// Tells the user who made the file that nobody changed what is run.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub seal: String,
 }
 
 /// The recorder's summary at the end of a run.

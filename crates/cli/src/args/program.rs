@@ -22,6 +22,10 @@ pub struct ProgramArgs {
     #[arg(long, value_name = "PATTERN")]
     pub test: Option<String>,
 
+    /// Keep this variable of the environment in traces, so that a replay sets it; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub env: Vec<String>,
+
     /// The program, as it is started without untorn [default: that of untorn.toml, or of the report]
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,

@@ -1,9 +1,8 @@
 //! The tool as its users call it, in one binary. `cargo test -p untorn --test it cli::` runs one module.
 //!
 //! * No JVM: `cli`, `examples`, `manual`, `mcp`, `predict`, `report`. With class files: `compose`.
-//! * With a JVM: `check…`, `compare`, `doctor`, and those of the JVM front end alone: `harmless`, `record_…`, `replay`,
-//!   `indirect_launch`, `warm`,
-//!   `terminated`.
+//! * With a JVM: `check…`, `compare`, `doctor`, and those of the JVM front end alone: `harmless`, `record_…`,
+//!   `replay`, `trust`, `indirect_launch`, `warm`, `terminated`.
 //! * With what `./dev setup` fetches: `jdks`, `junit`, `targets`.
 
 mod check;
@@ -47,5 +46,6 @@ mod servers;
 mod support;
 mod targets;
 mod terminated;
+mod trust;
 mod verify;
 mod warm;

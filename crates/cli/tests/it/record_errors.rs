@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::java::{self, CommandResult, Recorded, Running, arg, example, run, scratch};
+use crate::support::java::{
+    self, CommandResult, Recorded, Running, arg, compile_one, example, run, scratch,
+};
 
 /// Records `Bank` with further options.
 fn bank(options: &[&str]) -> CommandResult {
@@ -147,7 +149,7 @@ class Slow {
 #[test]
 fn quiet_means_no_line_of_progress_on_a_terminal() {
     let trace = scratch("record-quiet").join("run.utr");
-    let program = java::java(&java::compile_one("Slow.java", SLOW), "Slow").join(" ");
+    let program = java::java(&compile_one("Slow.java", SLOW), "Slow").join(" ");
     for (options, is_shown) in [("", true), ("-q", false)] {
         let untorn = env!("CARGO_BIN_EXE_untorn");
         let line = format!("{untorn} record {options} -o {} -- {program}", trace.display());
@@ -156,5 +158,38 @@ fn quiet_means_no_line_of_progress_on_a_terminal() {
         let seen = Running::start(terminal.env("TERM", "xterm")).finish().with_code(0);
         assert!(seen.stdout.contains("over"), "{seen}");
         assert_eq!(seen.stdout.contains("recording: "), is_shown, "{seen}");
+    }
+}
+
+const MUCH: &str = r#"
+public class Much {
+    static volatile long sum;
+
+    public static void main(String[] args) throws Exception {
+        System.out.println("begun");
+        for (int i = 0; i < 400_000; i++) sum += i;
+        Thread thread = new Thread(() -> sum++);
+        thread.start();
+        thread.join();
+        System.out.println("done");
+    }
+}
+"#;
+
+/// A file that may not grow is like a full disk.
+#[test]
+fn a_trace_that_cannot_be_written_is_an_error_whatever_is_printed() {
+    let folder = scratch("record-full");
+    let command = java::java(&compile_one("Much.java", MUCH), "Much");
+    for command_line in [
+        "ulimit -f 400; exec \"$1\" record -q -o full/run.utr -- $PROGRAM",
+        "ulimit -f 400; exec \"$1\" check -q --explore 2 --out full -- $PROGRAM",
+    ] {
+        let _ = std::fs::create_dir_all(folder.join("full"));
+        let mut shell = Command::new("bash");
+        shell.args(["-c", command_line, "-", env!("CARGO_BIN_EXE_untorn")]);
+        shell.env("UNTORN_AGENT", java::agent()).env("PROGRAM", command.join(" "));
+        let done = Running::start(shell.current_dir(&folder)).finish().with_code(3);
+        done.saying("cannot be written").saying("File too large").saying("make room");
     }
 }

@@ -155,7 +155,7 @@ fn surrounded(name: &str, input: &str) -> (PathBuf, PathBuf) {
     let trace = folder.join("run.utr");
     std::fs::write(folder.join("input.txt"), input).expect("an input is written");
     let command = java::java(&compile_one("Surrounded.java", SURROUNDED), "Surrounded");
-    let options = ["--policy", "random", "--seed", "3"];
+    let options = ["--policy", "random", "--seed", "3", "--env", "GREETING"];
     let mut start = recording(&trace, &options, &command);
     start.current_dir(&folder).env("GREETING", "hello").env("GREETING_TOKEN", "unspeakable");
     let done = Running::start(&mut start).finish().with_code(0);

@@ -51,6 +51,7 @@ impl Folder {
             command: vec![program.display().to_string()],
             directory: None,
             options: serde_json::json!(setup),
+            ..Program::default()
         };
         let options = RunOptions::new(Output::Kept(self.0.clone()));
         Native.prepare(&program, options).expect("a program that was built by our wrapper")

@@ -19,10 +19,11 @@ use untorn_jvm::config::ScopeConfig;
 use untorn_predict::candidates::BlockScope;
 use untorn_report::model::{Report, Setting};
 use untorn_report::{html, json};
+use untorn_trace::secrets;
 
 use crate::console::{Console, Volume};
 use crate::exit::{CliError, Exit, Result};
-use crate::front_ends;
+use crate::{front_ends, reports};
 use args::FailOn;
 use config::Check;
 use status::Status;
@@ -143,10 +144,14 @@ pub fn write_report(path: &Path, report: &Report) -> Result<()> {
 }
 
 fn request(check: &Check) -> CheckOptions {
+    // A report is passed on.
+    let command = secrets::without_secrets(&check.program.command);
+    let setting = setting(check);
+    let seal = reports::seal_of(&command, &setting);
     CheckOptions {
         tool: concat!("untorn ", env!("CARGO_PKG_VERSION")).to_owned(),
-        command: check.program.command.clone(),
-        setting: setting(check),
+        command,
+        setting: Setting { seal, ..setting },
         shard: check.options.shard,
         demand: check.demand,
         counts_triples: check.options.counts_triples,
@@ -166,5 +171,6 @@ fn setting(check: &Check) -> Setting {
         main: check.program.which.main.clone(),
         test: check.program.which.test.clone(),
         directory: check.program.directory.as_ref().map(|path| path.display().to_string()),
+        seal: String::new(),
     }
 }

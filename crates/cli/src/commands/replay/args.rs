@@ -6,9 +6,9 @@ use clap::Args;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Command, directory and environment come from the trace (variables that look like secrets are not kept there and
-come from the current environment). The exit code is that of the program; 3 if the run differs from the recorded
-one, which is then shown at its first point.
+Command, directory and environment come from the trace; variables that it does not keep come from the current
+environment. What a file that was not made here would run is shown first, and is run only if you say so. The exit
+code is that of the program; 3 if the run differs from the recorded one, which is then shown at its first point.
 
 Examples:
   untorn replay run.utr
@@ -34,6 +34,10 @@ pub struct ReplayArgs {
     /// Port for the debugger
     #[arg(long, value_name = "PORT", default_value_t = 5005)]
     pub port: u16,
+
+    /// Run what the file says, with all of its variables, although it was not made here
+    #[arg(long)]
+    pub trust: bool,
 
     /// Print nothing of our own, except a divergence
     #[arg(long, short)]

@@ -19,13 +19,15 @@ pub struct Replay {
     pub debug: bool,
     pub port: u16,
     pub quiet: bool,
+    /// What the file says is run, whoever made it.
+    pub trust: bool,
     /// Where the accesses of the finding are, each with what is done there, in their order. Unknown of a bare trace.
     pub places: Vec<String>,
 }
 
 impl Replay {
     pub fn new(args: ReplayArgs) -> Result<Self> {
-        let ReplayArgs { file, number, output: out, debug, port, quiet } = args;
+        let ReplayArgs { file, number, output: out, debug, port, trust, quiet } = args;
         let is_report = file.extension().is_some_and(|end| end == "json");
         let (file, places) = match (is_report, number) {
             (true, number) => of_report(&file, number)?,
@@ -35,7 +37,7 @@ impl Replay {
                     .way_out("untorn replay untorn-out/report.json 1"));
             }
         };
-        Ok(Self { file, out, debug, port, quiet, places })
+        Ok(Self { file, out, debug, port, quiet, trust, places })
     }
 }
 

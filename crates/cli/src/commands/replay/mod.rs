@@ -13,15 +13,16 @@ use untorn_trace::tables::Tables;
 
 use crate::console;
 use crate::exit::{self, CliError, Exit, Result};
-use crate::front_ends;
+use crate::{front_ends, trust};
 use config::Replay;
 
 /// Changed classes that are named, at most.
 const MAX_CHANGED: usize = 6;
 
 pub fn run(replay: &Replay) -> Result<u8> {
-    let recorded = RecordedRun::read(&replay.file)?;
+    let mut recorded = RecordedRun::read(&replay.file)?;
     let kind = front_ends::by_name(&recorded.meta.front_end, &replay.file)?;
+    may_run(replay, &mut recorded)?;
     let temporary = std::env::temp_dir();
     let folder = PrivateFolder::create_in(&temporary)
         .map_err(|error| CliError::run(format!("cannot write {}: {error}", temporary.display())))?;
@@ -62,6 +63,26 @@ pub fn run(replay: &Replay) -> Result<u8> {
             Ok(Exit::CouldNotRun as u8)
         }
     }
+}
+
+/// Whether what the file says may be run. Of a file that somebody else made, variables that could have other code run
+/// are left out, unless it is trusted.
+fn may_run(replay: &Replay, recorded: &mut RecordedRun) -> Result<()> {
+    if replay.trust || recorded.is_made_here() {
+        return Ok(());
+    }
+    let left_out = recorded.risky_variables();
+    recorded.drop_risky_variables();
+    let surroundings = recorded.surroundings();
+    let asked = trust::Foreign {
+        file: &replay.file,
+        command: &recorded.meta.command,
+        directory: Some(&surroundings.directory),
+        set: surroundings.environment,
+        left_out,
+        call: "untorn replay --trust",
+    };
+    asked.ask()
 }
 
 /// Why a run may be another one than the recorded one.

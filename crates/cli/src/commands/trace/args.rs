@@ -16,6 +16,8 @@ pub enum TraceCommand {
     Generate(GenerateArgs),
     /// Keep a part of a trace
     Cut(CutArgs),
+    /// Write a copy of a trace without values, texts, command and environment, for a public bug report
+    Scrub(ScrubArgs),
     /// List the events of a trace that cannot have happened
     Validate(ValidateArgs),
 }
@@ -48,6 +50,31 @@ pub struct ConvertArgs {
     pub file: PathBuf,
 
     /// The file to write; `-` is standard output
+    #[arg(value_name = "OUT")]
+    pub out: PathBuf,
+
+    /// The format to write
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub to: Option<FormatName>,
+
+    #[command(flatten)]
+    pub input: InputArgs,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Names of classes, methods, fields, threads and source files stay. Values become numbers: equal ones stay equal. The
+command, the folder, variables of the environment, standard input, keys of maps and the schedule go, so the copy can be
+analysed and not be replayed. Look at it before you publish it: untorn trace convert COPY - --to jsonl
+
+Examples:
+  untorn trace scrub run.utr public.utr")]
+pub struct ScrubArgs {
+    /// The trace
+    #[arg(value_name = "IN")]
+    pub file: PathBuf,
+
+    /// The file to write
     #[arg(value_name = "OUT")]
     pub out: PathBuf,
 

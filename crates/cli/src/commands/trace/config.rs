@@ -19,6 +19,11 @@ pub enum TraceTask {
         output: Output,
         range: Range<u64>,
     },
+    /// Write a copy that can be shown to anybody.
+    Scrub {
+        input: Input,
+        output: Output,
+    },
     Generate {
         spec: ShapeSpec,
         output: Output,
@@ -32,6 +37,10 @@ impl TraceTask {
             TraceCommand::Validate(args) => Ok(Self::Validate(input(&args.file, &args.input))),
             TraceCommand::Convert(args) => convert(&args),
             TraceCommand::Cut(args) => cut(&args),
+            TraceCommand::Scrub(args) => Ok(Self::Scrub {
+                input: input(&args.file, &args.input),
+                output: Output::new(&args.out, args.to.map(format))?,
+            }),
             TraceCommand::Generate(args) => generate(&args),
         }
     }

@@ -4,6 +4,7 @@ pub mod args;
 pub mod config;
 mod convert;
 mod info;
+mod scrub;
 mod validate;
 
 use untorn_report::phrasing::count;
@@ -22,6 +23,7 @@ pub fn run(task: &TraceTask) -> Result<Exit> {
         TraceTask::Copy { input, output, range } => {
             convert::copy_part(input, output, range.clone(), &console)
         }
+        TraceTask::Scrub { input, output } => scrub::run(input, output, &console),
         TraceTask::Generate { spec, output } => convert::generate(*spec, output, &console),
     }
 }

@@ -61,6 +61,10 @@ pub struct VerifyArgs {
     #[arg(long, short, value_name = "FOLDER", default_value = "untorn-verify")]
     pub out: PathBuf,
 
+    /// Run the command of the report, although it was not made here
+    #[arg(long)]
+    pub trust: bool,
+
     #[command(flatten)]
     pub stop: StopArgs,
 

@@ -19,6 +19,10 @@ pub struct Verify {
     /// Which violation of the report; may be missing if there is only one.
     pub number: Option<u32>,
     pub program: ProgramChoice,
+    /// Variables of the environment that traces keep.
+    pub variables: Vec<String>,
+    /// The command of the report is run, whoever made it.
+    pub trust: bool,
     /// Except for what the report contains.
     pub options: Options,
     pub out: PathBuf,
@@ -38,6 +42,7 @@ pub enum ProgramChoice {
 
 impl Verify {
     pub fn new(args: VerifyArgs) -> Result<Self> {
+        let variables = args.program.env.clone();
         let is_named = !args.program.command.is_empty() || args.program.junit.is_some();
         let program = if is_named {
             ProgramChoice::Named(program(args.program)?)
@@ -60,6 +65,8 @@ impl Verify {
             report: args.report,
             number: args.number,
             program,
+            variables,
+            trust: args.trust,
             options,
             out: args.out,
             stop: stop_condition(args.stop)?,

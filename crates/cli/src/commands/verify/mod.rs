@@ -3,7 +3,7 @@
 pub mod args;
 pub mod config;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use untorn_explore::{Focus, FocusActivity, Outcome};
@@ -17,7 +17,7 @@ use untorn_report::model::{Evidence, Finding, Report, Setting};
 use untorn_report::phrasing::{count, list, number, times};
 use untorn_report::text::plain;
 use untorn_trace::formats::open::{Input, OpenOptions, open};
-use untorn_trace::{BATCH, Op};
+use untorn_trace::{BATCH, Op, secrets};
 
 use crate::commands::check;
 use crate::commands::check::args::FailOn;
@@ -26,7 +26,7 @@ use crate::config::source_roots;
 use crate::console::Console;
 use crate::exit::{CliError, Exit, Result};
 use crate::front_ends;
-use crate::reports;
+use crate::{reports, trust};
 use config::{ProgramChoice, Verify};
 
 pub fn run(verify: &Verify) -> Result<Exit> {
@@ -51,6 +51,9 @@ pub fn run(verify: &Verify) -> Result<Exit> {
         ))
         .way_out("make a new report with `untorn check`"));
     }
+    if matches!(verify.program, ProgramChoice::OfReport(_)) {
+        may_run(verify, &report)?;
+    }
     if same_folder(&verify.out, &verify.report) {
         return Err(CliError::input("the new report would replace the old one")
             .way_out("choose another folder with --out"));
@@ -63,6 +66,30 @@ pub fn run(verify: &Verify) -> Result<Exit> {
     };
     let verified = verified(&wanted, &mut explore, &|| users_before(verify, evidence))?;
     verdict(&verified, evidence, &mut console)
+}
+
+/// Whether the command of the report may be run.
+fn may_run(verify: &Verify, report: &Report) -> Result<()> {
+    let facts = report.check.clone().unwrap_or_default();
+    let file = &verify.report;
+    if secrets::is_masked(&facts.command) {
+        let what = "its command had secrets, which no report keeps";
+        return Err(CliError::input(format!("{}: {what}", file.display())).way_out(
+            "write the command behind the options: untorn verify REPORT NUMBER -- java …",
+        ));
+    }
+    if verify.trust || reports::is_made_here(&facts) {
+        return Ok(());
+    }
+    let asked = trust::Foreign {
+        file,
+        command: &facts.command,
+        directory: facts.setting.directory.as_deref(),
+        set: BTreeMap::new(),
+        left_out: BTreeMap::new(),
+        call: "untorn verify --trust",
+    };
+    asked.ask()
 }
 
 /// What was looked at, and what came of it.
@@ -145,6 +172,7 @@ fn check_of(verify: &Verify, report: &Report, only: &Focus) -> Check {
         directory,
         main,
         test,
+        seal: _,
     } = facts.setting;
     let program = match &verify.program {
         ProgramChoice::Named(program) => program.clone(),
@@ -155,6 +183,7 @@ fn check_of(verify: &Verify, report: &Report, only: &Focus) -> Check {
                 command: facts.command,
                 which,
                 directory: directory.map(PathBuf::from),
+                variables: verify.variables.clone(),
             }
         }
     };

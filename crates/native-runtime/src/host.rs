@@ -1,7 +1,7 @@
 //! A native program as a `Host` of the runtime: the state of the hooks, the model of mutexes, and threads.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use untorn_runtime::{Host, Moment, WaitDescription};
@@ -31,6 +31,10 @@ pub(crate) struct ThreadFacts {
     pub(crate) handle: AtomicU64,
     /// The system's number, once it runs.
     pub(crate) tid: AtomicI32,
+    /// Another thread has cancelled it.
+    pub(crate) cancelled: AtomicBool,
+    /// A signal came for it while it could not be handled.
+    pub(crate) signalled: AtomicBool,
 }
 
 /// A mutex that a thread is blocked on.

@@ -5,6 +5,8 @@
 
 use std::cell::Cell;
 
+use crate::signals::handlers;
+
 thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
@@ -37,6 +39,7 @@ impl Drop for Inside {
     fn drop(&mut self) {
         let _ = INSIDE.try_with(|inside| inside.set(false));
         clean_stack::<4096>();
+        handlers::handle_kept();
     }
 }
 

@@ -23,6 +23,7 @@
 #![cfg_attr(test, allow(dead_code, unused_imports, non_snake_case))]
 
 mod abi;
+mod cancel;
 mod convert;
 mod host;
 mod inside;

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_int, c_void};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use untorn_runtime::sync::Lock;
 
@@ -40,6 +41,23 @@ pub(crate) fn place_of(address: usize) -> Option<(&'static str, u64)> {
 /// Whether that memory belongs to a module: global variables.
 pub(crate) fn is_static(address: usize) -> bool {
     MODULES.lock().iter().any(|module| (module.start..module.end).contains(&address))
+}
+
+/// Whether that is code of the runtime itself.
+pub(crate) fn is_ours(place: usize) -> bool {
+    place.wrapping_sub(OURS[0].load(Relaxed)) < OURS[1].load(Relaxed)
+}
+
+/// Where the runtime itself begins, and how long it is.
+static OURS: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+
+/// Before the program begins.
+pub(crate) fn find_ours() {
+    let within: fn() = find_ours;
+    if let Some(own) = of(within as usize) {
+        OURS[0].store(own.start, Relaxed);
+        OURS[1].store(own.end - own.start, Relaxed);
+    }
 }
 
 /// Libraries whose accesses nobody sees, in words. Those of the languages themselves are meant to be like that.

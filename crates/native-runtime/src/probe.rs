@@ -199,6 +199,11 @@ fn is_readable(address: usize, bytes: usize) -> bool {
     })
 }
 
+/// Whether a write was announced that may not have happened yet.
+pub(crate) fn awaits_settling() -> bool {
+    HOT.written_bytes.load(Relaxed) != 0
+}
+
 #[inline(never)]
 fn read_back() {
     let (address, bytes) = (HOT.written_address.load(Relaxed), HOT.written_bytes.load(Relaxed));

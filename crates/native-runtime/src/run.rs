@@ -128,12 +128,15 @@ fn start(path: &Path) -> Result<(), StartError> {
     RUN.store(std::ptr::from_ref(run).cast_mut(), Ordering::Release);
     PROCESS.store(std::process::id(), Ordering::Relaxed);
     ACTIVE.store(true, Ordering::Release);
+    crate::modules::find_ours();
     signals::install();
     crate::interpose::prepare_threads();
     let facts = ThreadFacts::default();
     // SAFETY: asks for the current thread.
     facts.handle.store(unsafe { libc::pthread_self() }, Ordering::Relaxed);
-    run.control.begin((), "main", NativeThread(Arc::new(facts)));
+    let facts = Arc::new(facts);
+    crate::cancel::begin(&facts);
+    run.control.begin((), "main", NativeThread(facts));
     run.control.report();
     Ok(())
 }

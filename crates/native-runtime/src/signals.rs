@@ -1,6 +1,8 @@
-//! Signals that end the program: the trace is completed first.
+//! Signals. Those that end the program: the trace is completed first. Those that the program handles: see [`handlers`].
 //!
-//! A program that handles such a signal itself keeps its handler, and sees nothing of ours.
+//! A program that handles a signal itself keeps its handler, and sees nothing of ours.
+
+pub(crate) mod handlers;
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -57,21 +59,29 @@ fn handler() -> usize {
 }
 
 /// What the program sees of a handler: not ours.
-pub(crate) fn hide(action: &mut libc::sigaction) {
+pub(crate) fn hide(action: &mut libc::sigaction, own: Option<(usize, c_int)>) {
     if action.sa_sigaction == handler() {
         action.sa_sigaction = libc::SIG_DFL;
         action.sa_flags = 0;
     }
+    handlers::hide(action, own);
 }
 
-/// What is installed when the program asks for that: ours in place of the default.
+/// What is installed when the program asks for that: ours in place of the default, and in front of a handler.
 pub(crate) fn replace(signal: c_int, action: &mut libc::sigaction) {
+    if run::current().is_none() {
+        return;
+    }
     let is_ours = FATAL.contains(&signal) || ENDING.contains(&signal);
-    if action.sa_sigaction == libc::SIG_DFL && is_ours && run::current().is_some() {
+    if action.sa_sigaction == libc::SIG_DFL && is_ours {
         action.sa_sigaction = handler();
         action.sa_flags = FLAGS;
+    } else if !FATAL.contains(&signal) {
+        handlers::replace(signal, action);
     }
 }
+
+pub(crate) use handlers::is_pending;
 
 extern "C" fn handle(signal: c_int, information: *const siginfo_t, _context: *mut c_void) {
     if ENDING.contains(&signal) && run::current().is_some_and(|run| run.control.is_on()) {

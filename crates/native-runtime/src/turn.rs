@@ -3,11 +3,13 @@
 use untorn_runtime::{Control, Holder, Resumption};
 use untorn_schedule::{Blocker, LockKey, Nanos, ThreadId, Wake};
 
+use crate::cancel;
 use crate::host::{NativeHost, Wanted};
 use crate::inside::Inside;
 use crate::patience;
 use crate::probe::{self, HOT, Piece};
 use crate::run::{self, Run};
+use crate::signals;
 use crate::sites::{self, Found, Kind};
 
 /// As long as this lives the current thread is inside of the runtime. It has the token, except while it is blocked, and
@@ -105,6 +107,12 @@ impl Turn {
             Resumption::Turn(wake) => Some(wake),
             Resumption::Free => None,
         }
+    }
+
+    /// Whether a wait that was interrupted has to come back to the program: the thread is cancelled, or there is a signal
+    /// for it.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        cancel::is_due() || signals::is_pending()
     }
 
     /// The program tries again and again until another thread has done something.

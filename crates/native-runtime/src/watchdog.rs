@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use untorn_native_protocol::Config;
 use untorn_runtime::Watchdog;
+use untorn_runtime::sync::Lock;
 use untorn_runtime_protocol::Owner;
 
 use crate::inside::Inside;
@@ -19,10 +20,41 @@ const OWNER_CHECK: Duration = Duration::from_millis(200);
 /// The exit code of a program that ends because the command line was killed: as if it had been, too.
 const KILLED: i32 = 128 + libc::SIGKILL;
 
+/// The system's numbers of our own threads.
+static OWN: Lock<Vec<i32>> = Lock::new(Vec::new());
+
+/// Whether the process has no thread but the current one and our own. Waits for those that are about to be gone.
+pub(crate) fn is_last_thread() -> bool {
+    const PATIENCE: u32 = 500;
+    (0..PATIENCE).any(|_| {
+        let is_last = is_last_now();
+        if !is_last {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        is_last
+    })
+}
+
+fn is_last_now() -> bool {
+    // SAFETY: asks for the number of the current thread.
+    let me = unsafe { real::raw_syscall(libc::SYS_gettid, [0; 6]) } as i32;
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let numbers = tasks.filter_map(|task| task.file_name().to_str()?.parse::<i32>().ok());
+    let mut others = numbers.filter(|tid| *tid != me && !OWN.lock().contains(tid));
+    // The first thread of a process stays as a zombie when it has ended.
+    !others.any(|tid| {
+        let stat = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat"));
+        let state = stat.ok().and_then(|stat| stat.rsplit(')').next()?.trim_start().chars().next());
+        state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
+    })
+}
+
 /// Starts a thread of our own. It gets no signals of the program.
 pub(crate) fn spawn(body: impl FnOnce() + Send + 'static) -> Option<()> {
-    extern "C" fn enter<F: FnOnce()>(body: *mut c_void) -> *mut c_void {
+    extern "C-unwind" fn enter<F: FnOnce()>(body: *mut c_void) -> *mut c_void {
         Inside::for_ever();
+        // SAFETY: asks for the number of the current thread.
+        OWN.lock().push(unsafe { real::raw_syscall(libc::SYS_gettid, [0; 6]) } as i32);
         // SAFETY: made below, for this thread alone.
         let body = unsafe { Box::from_raw(body.cast::<F>()) };
         // A panic of ours ends with this thread; the program goes on.
@@ -68,6 +100,7 @@ pub(crate) fn watch(run: &'static Run) {
             run.control.report();
             signals::end_by(signal);
         }
+        signals::handlers::wake_kept(run);
         if let Some(blocked) = watchdog.check(&run.control, false) {
             run.control.steal((), blocked);
         }

@@ -64,7 +64,9 @@ impl Stacks {
 
     /// The thread on whose stack an address is, the function whose variable it is, and how far it is from there.
     pub(super) fn frame_of(&self, address: usize) -> Option<(usize, LabelId, usize)> {
-        let thread = self.0.iter().position(|stack| stack.holds(address))?;
+        // Stacks may be shorter than that and lie close to each other: it is the next one above.
+        let own = self.0.iter().enumerate().filter(|(_, stack)| stack.holds(address));
+        let (thread, _) = own.min_by_key(|(_, stack)| stack.activations[0].stack)?;
         let activations = &self.0[thread].activations;
         let own = activations.iter().rev().find(|activation| activation.stack <= address);
         let own = own.or(activations.last())?;

@@ -8,7 +8,8 @@ use untorn_schedule::{Nanos, Wake};
 use super::mutex::{c11, retake};
 use super::real;
 use super::time::deadline_of;
-use crate::abi::stub;
+use crate::abi::{cancellable, stub};
+use crate::cancel;
 use crate::inside::Inside;
 use crate::locks::waited_on;
 use crate::run;
@@ -46,6 +47,10 @@ fn wait_in_turn(
     if wake == Wake::Notified {
         turn.record(Kind::SyncRead, condition.addr(), 0);
     }
+    if wake == Wake::Interrupted {
+        // To be cancelled, if that is why. A signal is a reason to wake up, too.
+        cancel::is_due();
+    }
     match (result, wake) {
         (0, Wake::TimedOut) => libc::ETIMEDOUT,
         (result, _) => result,
@@ -53,7 +58,8 @@ fn wait_in_turn(
 }
 
 fn turn_for(mutex: *mut pthread_mutex_t, pc: usize) -> Option<Turn> {
-    turn::take(pc).filter(|turn| turn.before(Kind::Await, mutex.addr()))
+    // Who is to be cancelled goes to the C library, which does that.
+    turn::take(pc).filter(|turn| turn.before(Kind::Await, mutex.addr()) && !cancel::is_due())
 }
 
 extern "C" fn wait(
@@ -140,14 +146,17 @@ extern "C" fn c11_timed_wait(
     c11(timed_wait(condition, mutex, until, pc))
 }
 
-stub! {
+cancellable! {
     pthread_cond_wait "rdx" => wait;
     pthread_cond_timedwait "rcx" => timed_wait;
     pthread_cond_clockwait "r8" => clock_wait;
-    pthread_cond_signal "rsi" => signal;
-    pthread_cond_broadcast "rsi" => broadcast;
     cnd_wait "rdx" => wait;
     cnd_timedwait "rcx" => c11_timed_wait;
+}
+
+stub! {
+    pthread_cond_signal "rsi" => signal;
+    pthread_cond_broadcast "rsi" => broadcast;
     cnd_signal "rsi" => signal;
     cnd_broadcast "rsi" => broadcast;
 }

@@ -4,9 +4,12 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::Ordering::Relaxed;
 
+use libc::{pid_t, pthread_t};
+
 use super::real;
 use crate::abi::stub;
-use crate::{run, signals, turn};
+use crate::signals::{self, handlers};
+use crate::{run, turn};
 
 extern "C" fn exit_now(code: c_int, _pc: usize) {
     run::finish();
@@ -19,6 +22,7 @@ extern "C" fn action(
     old: *mut libc::sigaction,
     _pc: usize,
 ) -> c_int {
+    let before = handlers::of(signal);
     // SAFETY: as the program promises, here and below.
     let own = unsafe { new.as_ref() }.map(|new| {
         let mut own = *new;
@@ -28,9 +32,25 @@ extern "C" fn action(
     let new = own.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     let result = unsafe { real::sigaction(signal, new, old) };
     if let Some(old) = unsafe { old.as_mut() } {
-        signals::hide(old);
+        signals::hide(old, before);
     }
     result
+}
+
+extern "C" fn raise_signal(signal: c_int, pc: usize) -> c_int {
+    // SAFETY: as the program promises, here and below.
+    handlers::send(signal, pc, || unsafe { real::raise(signal) })
+}
+
+extern "C" fn kill_process(process: pid_t, signal: c_int, pc: usize) -> c_int {
+    if process != 0 && process.unsigned_abs() != std::process::id() {
+        return unsafe { real::kill(process, signal) };
+    }
+    handlers::send(signal, pc, || unsafe { real::kill(process, signal) })
+}
+
+extern "C" fn kill_thread(thread: pthread_t, signal: c_int, pc: usize) -> c_int {
+    handlers::send(signal, pc, || unsafe { real::pthread_kill(thread, signal) })
 }
 
 /// As `signal` of this system: the handler stays, and calls that it interrupts go on.
@@ -65,5 +85,8 @@ stub! {
     _Exit "rsi" => exit_now;
     sigaction "rcx" => action;
     signal "rdx" => handle_by;
+    raise "rsi" => raise_signal;
+    kill "rdx" => kill_process;
+    pthread_kill "rdx" => kill_thread;
     dlopen "rdx" => load_module;
 }

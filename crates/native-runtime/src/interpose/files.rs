@@ -4,11 +4,14 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::time::Duration;
 
-use libc::{nfds_t, pid_t, pollfd, size_t, ssize_t, timeval};
+use libc::{nfds_t, pollfd, sigset_t, size_t, ssize_t, timespec, timeval};
 use untorn_runtime::{Answer, AwaitedDescriptor};
 
 use super::real;
-use crate::abi::stub;
+use super::waits::outside;
+use crate::abi::{cancellable, stub};
+use crate::cancel;
+use crate::signals::handlers;
 use crate::turn::{self, Turn};
 
 /// Descriptors of ours are out of the way of the program's.
@@ -23,16 +26,56 @@ fn waits(file: c_int) -> bool {
     flags >= 0 && flags as c_int & libc::O_NONBLOCK == 0
 }
 
+/// What became of waiting for a descriptor.
+enum Awaited {
+    /// The call can be made. Without a turn, the C library waits.
+    Ready(Option<Turn>),
+    /// A signal was handled, or the thread is to be cancelled: `errno` is set.
+    Interrupted,
+}
+
 /// Lets others run until something can be read there.
-fn await_input(turn: &Turn, file: c_int) {
-    if waits(file) {
-        await_descriptor(turn, file, None);
+fn await_input(file: c_int, pc: usize) -> Awaited {
+    await_descriptor(file, libc::POLLIN, pc)
+}
+
+/// Lets others run until the descriptor is ready. As a system call, it goes on after some signals.
+fn await_descriptor(file: c_int, events: i16, pc: usize) -> Awaited {
+    loop {
+        let Some(turn) = turn::take(pc) else { return Awaited::Ready(None) };
+        if !cancel::is_due() {
+            if waits(file) {
+                let awaited = AwaitedDescriptor { fd: file, events, limit: None };
+                turn.control().await_ready((), &awaited);
+            }
+            if !turn.is_interrupted() {
+                return Awaited::Ready(Some(turn));
+            }
+        }
+        let goes_on = !cancel::is_due() && handlers::restart_calls();
+        // Here the signal is handled.
+        drop(turn);
+        if !goes_on {
+            // SAFETY: the address of the current thread's variable.
+            unsafe { *libc::__errno_location() = libc::EINTR };
+            return Awaited::Interrupted;
+        }
     }
 }
 
-fn await_descriptor(turn: &Turn, file: c_int, limit: Option<Duration>) {
-    let awaited = AwaitedDescriptor { fd: file, events: libc::POLLIN, limit };
-    turn.control().await_ready((), &awaited);
+/// Waits for any of some descriptors. False if a signal or a cancellation ends that: `errno` is set.
+fn await_any(turn: Turn, file: c_int, limit: Option<Duration>) -> bool {
+    if !cancel::is_due() {
+        let awaited = AwaitedDescriptor { fd: file, events: libc::POLLIN, limit };
+        turn.control().await_ready((), &awaited);
+    }
+    let goes_on = !turn.is_interrupted();
+    drop(turn);
+    if !goes_on {
+        // SAFETY: the address of the current thread's variable.
+        unsafe { *libc::__errno_location() = libc::EINTR };
+    }
+    goes_on
 }
 
 /// What a call read: from the recorded run, or now.
@@ -71,24 +114,40 @@ fn recorded(
 }
 
 extern "C" fn read_at(file: c_int, to: *mut c_void, most: size_t, pc: usize) -> ssize_t {
-    let turn = turn::take(pc);
     // SAFETY: as the program promises, here and below.
     let real = || unsafe { real::read(file, to, most) };
-    if file == libc::STDIN_FILENO {
-        if let Some(turn) = turn.as_ref().filter(|turn| !turn.run.input.is_known()) {
-            await_input(turn, file);
+    if file == libc::STDIN_FILENO
+        && let Some(turn) = turn::take(pc).filter(|turn| turn.run.input.is_known())
+    {
+        return recorded(Some(&turn), to, most, real);
+    }
+    match await_input(file, pc) {
+        Awaited::Interrupted => -1,
+        Awaited::Ready(turn) if file == libc::STDIN_FILENO => {
+            recorded(turn.as_ref(), to, most, real)
         }
-        return recorded(turn.as_ref(), to, most, real);
+        Awaited::Ready(_turn) => real(),
     }
-    if let Some(turn) = &turn {
-        await_input(turn, file);
-    }
-    real()
 }
 
 extern "C" fn random_at(to: *mut c_void, most: size_t, flags: c_uint, pc: usize) -> ssize_t {
     let turn = turn::take(pc);
     recorded(turn.as_ref(), to, most, || unsafe { real::getrandom(to, most, flags) })
+}
+
+/// A call that waits for something to read, unless its flags say otherwise.
+fn receive(file: c_int, flags: c_int, pc: usize, real: impl FnOnce() -> ssize_t) -> ssize_t {
+    if flags & libc::MSG_DONTWAIT != 0 {
+        return real();
+    }
+    match await_input(file, pc) {
+        Awaited::Interrupted => -1,
+        Awaited::Ready(_turn) => real(),
+    }
+}
+
+extern "C" fn readv_at(file: c_int, to: *const c_void, count: c_int, pc: usize) -> ssize_t {
+    receive(file, 0, pc, || unsafe { real::readv(file, to, count) })
 }
 
 extern "C" fn recv_at(
@@ -98,10 +157,7 @@ extern "C" fn recv_at(
     flags: c_int,
     pc: usize,
 ) -> ssize_t {
-    if let Some(turn) = turn::take(pc).filter(|_| flags & libc::MSG_DONTWAIT == 0) {
-        await_input(&turn, file);
-    }
-    unsafe { real::recv(file, to, most, flags) }
+    receive(file, flags, pc, || unsafe { real::recv(file, to, most, flags) })
 }
 
 /// All registers are taken by arguments; nothing needs to know where it is called.
@@ -113,24 +169,15 @@ extern "C" fn recvfrom_at(
     from: *mut c_void,
     length: *mut c_uint,
 ) -> ssize_t {
-    if let Some(turn) = turn::take(0).filter(|_| flags & libc::MSG_DONTWAIT == 0) {
-        await_input(&turn, file);
-    }
-    unsafe { real::recvfrom(file, to, bytes, flags, from, length) }
+    receive(file, flags, 0, || unsafe { real::recvfrom(file, to, bytes, flags, from, length) })
 }
 
 extern "C" fn recvmsg_at(file: c_int, message: *mut c_void, flags: c_int, pc: usize) -> ssize_t {
-    if let Some(turn) = turn::take(pc).filter(|_| flags & libc::MSG_DONTWAIT == 0) {
-        await_input(&turn, file);
-    }
-    unsafe { real::recvmsg(file, message, flags) }
+    receive(file, flags, pc, || unsafe { real::recvmsg(file, message, flags) })
 }
 
 extern "C" fn accept_at(file: c_int, from: *mut c_void, length: *mut c_uint, pc: usize) -> c_int {
-    if let Some(turn) = turn::take(pc) {
-        await_input(&turn, file);
-    }
-    unsafe { real::accept(file, from, length) }
+    receive(file, 0, pc, || unsafe { real::accept(file, from, length) as ssize_t }) as c_int
 }
 
 extern "C" fn accept4_at(
@@ -140,10 +187,49 @@ extern "C" fn accept4_at(
     flags: c_int,
     pc: usize,
 ) -> c_int {
-    if let Some(turn) = turn::take(pc) {
-        await_input(&turn, file);
+    let real = || unsafe { real::accept4(file, from, length, flags) as ssize_t };
+    receive(file, 0, pc, real) as c_int
+}
+
+/// What a pipe takes in one step.
+const PIPE: usize = 4096;
+
+/// Before a call that writes: it may wait until somebody has read.
+fn write_out(file: c_int, bytes: usize, pc: usize, real: impl FnOnce() -> ssize_t) -> ssize_t {
+    let turn = match await_descriptor(file, libc::POLLOUT, pc) {
+        Awaited::Interrupted => return -1,
+        Awaited::Ready(turn) => turn,
+    };
+    match turn {
+        Some(turn) if bytes > PIPE && is_channel(file) && waits(file) => outside(Some(turn), real),
+        _turn => real(),
     }
-    unsafe { real::accept4(file, from, length, flags) }
+}
+
+/// Whether it is a pipe or a socket.
+fn is_channel(file: c_int) -> bool {
+    // SAFETY: plain memory, which the call fills.
+    unsafe {
+        let mut found: libc::stat = std::mem::zeroed();
+        let place = (&raw mut found).expose_provenance();
+        let result = real::raw_syscall(libc::SYS_fstat, [file as usize, place, 0, 0, 0, 0]);
+        result == 0 && matches!(found.st_mode & libc::S_IFMT, libc::S_IFIFO | libc::S_IFSOCK)
+    }
+}
+
+extern "C" fn write_at(file: c_int, from: *const c_void, bytes: size_t, pc: usize) -> ssize_t {
+    write_out(file, bytes, pc, || unsafe { real::write(file, from, bytes) })
+}
+
+extern "C" fn send_at(
+    file: c_int,
+    from: *const c_void,
+    bytes: size_t,
+    flags: c_int,
+    pc: usize,
+) -> ssize_t {
+    let real = || unsafe { real::send(file, from, bytes, flags) };
+    if flags & libc::MSG_DONTWAIT != 0 { real() } else { write_out(file, bytes, pc, real) }
 }
 
 /// A descriptor that is ready when one of these is; `None` if there is none.
@@ -177,23 +263,85 @@ fn limit_of(millis: c_int) -> Option<Duration> {
     u64::try_from(millis).ok().map(Duration::from_millis)
 }
 
-extern "C" fn poll_at(files: *mut pollfd, count: nfds_t, limit: c_int, pc: usize) -> c_int {
-    let Some(turn) = turn::take(pc).filter(|_| limit != 0) else {
-        return unsafe { real::poll(files, count, limit) };
-    };
+/// Waits for descriptors without the token. `None` if the thread is not controlled, or there is none of ours to wait with;
+/// `Some(false)` if a signal or a cancellation ended it.
+fn await_files(files: &[pollfd], limit: Option<Duration>, pc: usize) -> Option<bool> {
+    let turn = turn::take(pc)?;
+    let epoll = any_of(files)?;
+    Some(await_any(turn, epoll.0, limit))
+}
+
+unsafe fn slice<'a>(files: *mut pollfd, count: nfds_t) -> &'a [pollfd] {
+    match count {
+        0 => &[],
+        // SAFETY: as the caller promises.
+        _ => unsafe { std::slice::from_raw_parts(files, count as usize) },
+    }
+}
+
+fn poll_until(
+    files: *mut pollfd,
+    count: nfds_t,
+    limit: Option<Duration>,
+    pc: usize,
+) -> Option<c_int> {
+    if limit == Some(Duration::ZERO) {
+        return None;
+    }
     let now = unsafe { real::poll(files, count, 0) };
     if now != 0 {
-        return now;
+        return Some(now);
     }
-    let all = match count {
-        0 => &[][..],
-        _ => unsafe { std::slice::from_raw_parts(files, count as usize) },
-    };
-    if let Some(epoll) = any_of(all) {
-        await_descriptor(&turn, epoll.0, limit_of(limit));
-        return unsafe { real::poll(files, count, 0) };
+    let goes_on = await_files(unsafe { slice(files, count) }, limit, pc)?;
+    Some(if goes_on { unsafe { real::poll(files, count, 0) } } else { -1 })
+}
+
+extern "C" fn poll_at(files: *mut pollfd, count: nfds_t, limit: c_int, pc: usize) -> c_int {
+    poll_until(files, count, limit_of(limit), pc)
+        .unwrap_or_else(|| unsafe { real::poll(files, count, limit) })
+}
+
+/// A span; `None` is without a limit.
+fn span_of(limit: *const timespec) -> Option<Duration> {
+    let limit = unsafe { limit.as_ref() }?;
+    Some(Duration::new(limit.tv_sec.max(0) as u64, limit.tv_nsec.clamp(0, 999_999_999) as u32))
+}
+
+extern "C" fn ppoll_at(
+    files: *mut pollfd,
+    count: nfds_t,
+    limit: *const timespec,
+    mask: *const sigset_t,
+    pc: usize,
+) -> c_int {
+    with_mask(mask, || poll_until(files, count, span_of(limit), pc))
+        .unwrap_or_else(|| unsafe { real::ppoll(files, count, limit, mask) })
+}
+
+/// With these signals blocked, if any are given.
+fn with_mask<T>(mask: *const sigset_t, body: impl FnOnce() -> T) -> T {
+    if mask.is_null() {
+        return body();
     }
-    unsafe { real::poll(files, count, limit) }
+    unsafe {
+        let mut before: sigset_t = std::mem::zeroed();
+        real::pthread_sigmask(libc::SIG_SETMASK, mask, &raw mut before);
+        let done = body();
+        real::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        done
+    }
+}
+
+fn epoll_until(
+    file: c_int,
+    events: *mut c_void,
+    most: c_int,
+    limit: c_int,
+    pc: usize,
+) -> Option<c_int> {
+    let turn = turn::take(pc).filter(|_| limit != 0)?;
+    let goes_on = await_any(turn, file, limit_of(limit));
+    Some(if goes_on { unsafe { real::epoll_wait(file, events, most, 0) } } else { -1 })
 }
 
 extern "C" fn epoll_wait_at(
@@ -203,11 +351,32 @@ extern "C" fn epoll_wait_at(
     limit: c_int,
     pc: usize,
 ) -> c_int {
-    if let Some(turn) = turn::take(pc).filter(|_| limit != 0) {
-        await_descriptor(&turn, file, limit_of(limit));
-        return unsafe { real::epoll_wait(file, events, most, 0) };
+    epoll_until(file, events, most, limit, pc)
+        .unwrap_or_else(|| unsafe { real::epoll_wait(file, events, most, limit) })
+}
+
+extern "C" fn epoll_pwait_at(
+    file: c_int,
+    events: *mut c_void,
+    most: c_int,
+    limit: c_int,
+    mask: *const sigset_t,
+    pc: usize,
+) -> c_int {
+    with_mask(mask, || epoll_until(file, events, most, limit, pc))
+        .unwrap_or_else(|| unsafe { real::epoll_pwait(file, events, most, limit, mask) })
+}
+
+/// The descriptors that a call of `select` is about, with what is awaited of each.
+fn in_sets(count: c_int, sets: [*mut c_void; 3]) -> Vec<pollfd> {
+    let mut wanted = Vec::new();
+    for (set, events) in sets.into_iter().zip([libc::POLLIN, libc::POLLOUT, libc::POLLPRI]) {
+        let set = set.cast::<libc::fd_set>();
+        let is_in = |file: c_int| !set.is_null() && unsafe { libc::FD_ISSET(file, set) };
+        let files = (0..count).filter(|&fd| is_in(fd));
+        wanted.extend(files.map(|fd| pollfd { fd, events, revents: 0 }));
     }
-    unsafe { real::epoll_wait(file, events, most, limit) }
+    wanted
 }
 
 extern "C" fn select_at(
@@ -223,64 +392,69 @@ extern "C" fn select_at(
         Duration::from_secs(limit.tv_sec.max(0) as u64)
             + Duration::from_micros(limit.tv_usec.max(0) as u64)
     });
-    let turn = turn::take(pc).filter(|_| span != Some(Duration::ZERO));
-    let Some(turn) = turn else { return real(limit) };
-    let mut wanted = Vec::new();
-    for (set, events) in [(read, libc::POLLIN), (write, libc::POLLOUT), (except, libc::POLLPRI)] {
-        let set = set.cast::<libc::fd_set>();
-        let is_in = |file: c_int| !set.is_null() && unsafe { libc::FD_ISSET(file, set) };
-        wanted.extend((0..count).filter(|&fd| is_in(fd)).map(|fd| pollfd {
-            fd,
-            events,
-            revents: 0,
-        }));
+    if span == Some(Duration::ZERO) {
+        return real(limit);
     }
-    if let Some(epoll) = any_of(&wanted) {
-        await_descriptor(&turn, epoll.0, span);
-        return real(&mut timeval { tv_sec: 0, tv_usec: 0 });
+    match await_files(&in_sets(count, [read, write, except]), span, pc) {
+        Some(true) => real(&mut timeval { tv_sec: 0, tv_usec: 0 }),
+        Some(false) => -1,
+        None => real(limit),
     }
-    real(limit)
 }
 
-extern "C" fn wait_for_child(
-    process: pid_t,
-    status: *mut c_int,
-    options: c_int,
-    pc: usize,
-) -> pid_t {
-    let real = |options| unsafe { real::waitpid(process, status, options) };
-    let turn = turn::take(pc).filter(|_| options & libc::WNOHANG == 0);
-    let Some(turn) = turn else { return real(options) };
-    let now = real(options | libc::WNOHANG);
-    if now != 0 {
-        return now;
+/// Six registers are taken by arguments; nothing needs to know where it is called.
+extern "C" fn pselect_at(
+    count: c_int,
+    read: *mut c_void,
+    write: *mut c_void,
+    except: *mut c_void,
+    limit: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    let real = |limit| unsafe { real::pselect(count, read, write, except, limit, mask) };
+    let span = span_of(limit);
+    if span == Some(Duration::ZERO) {
+        return real(limit);
     }
-    turn.control().leave_outside(());
-    let ended = real(options);
-    turn.control().come_back(());
-    ended
+    match with_mask(mask, || await_files(&in_sets(count, [read, write, except]), span, 0)) {
+        Some(true) => real(&timespec { tv_sec: 0, tv_nsec: 0 }),
+        Some(false) => -1,
+        None => real(limit),
+    }
 }
 
-extern "C" fn wait_for_any_child(status: *mut c_int, pc: usize) -> pid_t {
-    wait_for_child(-1, status, 0, pc)
-}
-
-stub! {
+cancellable! {
     read "rcx" => read_at;
-    getrandom "rcx" => random_at;
+    write "rcx" => write_at;
+    send "r8" => send_at;
+    readv "rcx" => readv_at;
     recv "r8" => recv_at;
     recvmsg "rcx" => recvmsg_at;
     accept "rcx" => accept_at;
     accept4 "r8" => accept4_at;
     poll "rcx" => poll_at;
+    ppoll "r8" => ppoll_at;
     epoll_wait "r8" => epoll_wait_at;
+    epoll_pwait "r9" => epoll_pwait_at;
     select "r9" => select_at;
-    waitpid "rcx" => wait_for_child;
-    wait "rsi" => wait_for_any_child;
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-#[unsafe(naked)]
-pub unsafe extern "C" fn recvfrom() {
-    core::arch::naked_asm!("jmp {}", sym recvfrom_at)
+stub! {
+    getrandom "rcx" => random_at;
+}
+
+/// Functions that take six arguments.
+macro_rules! without_place {
+    ($($name:ident => $target:path;)*) => {$(
+        #[cfg_attr(not(test), unsafe(no_mangle))]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!("jmp {}", sym $target)
+        }
+    )*};
+}
+
+without_place! {
+    recvfrom => recvfrom_at;
+    pselect => pselect_at;
 }

@@ -16,6 +16,7 @@ mod rwlock;
 mod semaphore;
 mod threads;
 mod time;
+mod waits;
 
 use crate::sites::Kind;
 use crate::turn;

@@ -3,12 +3,14 @@
 use std::ffi::c_int;
 
 use libc::{clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
-use untorn_schedule::Wake;
+use untorn_runtime::sync::Lock;
+use untorn_schedule::{ThreadId, Wake};
 
 use super::real;
 use super::time::deadline_of;
 use crate::abi::stub;
 use crate::locks::{mutex as key, waited_on};
+use crate::run::Run;
 use crate::sites::Kind;
 use crate::turn::{self, Turn};
 
@@ -48,19 +50,45 @@ fn take(turn: &Turn, mutex: *mut pthread_mutex_t) -> c_int {
     }
 }
 
-pub(super) fn taken(turn: &Turn, address: usize) {
+fn taken(turn: &Turn, address: usize) {
     turn.host().locks.take(address, turn.me);
     turn.record(Kind::Acquire, address, 0);
 }
 
+/// What kind of mutex it is, with all flags: that stands behind the lock word, the count, the owner and the number of users
+/// (bits/struct_mutex.h).
+fn kind_of(mutex: *mut pthread_mutex_t) -> c_int {
+    const KIND: usize = 16;
+    // SAFETY: within the mutex.
+    unsafe { mutex.cast::<u8>().add(KIND).cast::<c_int>().read() }
+}
+
+/// Normal, recursive, or checking.
+fn type_of(mutex: *mut pthread_mutex_t) -> c_int {
+    const MASK: c_int = 3;
+    kind_of(mutex) & MASK
+}
+
+/// Whether the owner gets an answer when it takes the mutex once more.
+fn is_recursive_or_checked(mutex: *mut pthread_mutex_t) -> bool {
+    matches!(type_of(mutex), libc::PTHREAD_MUTEX_RECURSIVE | libc::PTHREAD_MUTEX_ERRORCHECK)
+}
+
+/// Mutexes that their owner gives back by ending.
+static ROBUST: Lock<Vec<usize>> = Lock::new(Vec::new());
+
+/// A thread ends: its robust mutexes are free for others, which hear of that.
+pub(super) fn owner_died(run: &Run, owner: ThreadId) {
+    let locks = &run.control.host().locks;
+    let robust = ROBUST.lock().clone();
+    for address in robust.into_iter().filter(|address| locks.owner_is(*address, owner)) {
+        locks.free(address);
+    }
+}
+
 /// A thread locks a mutex that it has. A mutex that checks says so; one that does not is waited for, for ever.
 fn take_again(turn: &Turn, mutex: *mut pthread_mutex_t) -> c_int {
-    // The type stands behind the lock word, the count, the owner and the number of users (bits/struct_mutex.h).
-    const KIND: usize = 16;
-    const MASK: c_int = 3;
-    // SAFETY: within the mutex.
-    let kind = unsafe { mutex.cast::<u8>().add(KIND).cast::<c_int>().read() } & MASK;
-    if kind == libc::PTHREAD_MUTEX_ERRORCHECK {
+    if type_of(mutex) == libc::PTHREAD_MUTEX_ERRORCHECK {
         return libc::EDEADLK;
     }
     turn.record(Kind::Request, mutex.addr(), 0);
@@ -122,7 +150,7 @@ fn lock_until(
     let address = mutex.addr();
     loop {
         let owner = turn.host().locks.owner(key(address));
-        if owner.is_none_or(|owner| owner == turn.me) {
+        if owner.is_none() || (owner == Some(turn.me) && is_recursive_or_checked(mutex)) {
             return Some(take(&turn, mutex));
         }
         turn.run.begin_timed();
@@ -175,11 +203,19 @@ extern "C" fn init(
     attributes: *const pthread_mutexattr_t,
     pc: usize,
 ) -> c_int {
-    if let Some(turn) = turn::take(pc) {
-        turn.host().locks.free(mutex.addr());
-    }
+    const IS_ROBUST: c_int = 16;
+    let turn = turn::take(pc);
     // SAFETY: as the program promises.
-    unsafe { real::pthread_mutex_init(mutex, attributes) }
+    let result = unsafe { real::pthread_mutex_init(mutex, attributes) };
+    if let Some(turn) = turn {
+        turn.host().locks.free(mutex.addr());
+        let mut robust = ROBUST.lock();
+        robust.retain(|address| *address != mutex.addr());
+        if kind_of(mutex) & IS_ROBUST != 0 {
+            robust.push(mutex.addr());
+        }
+    }
+    result
 }
 
 extern "C" fn destroy(mutex: *mut pthread_mutex_t, pc: usize) -> c_int {

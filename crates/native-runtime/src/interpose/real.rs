@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use libc::{
     clockid_t, nfds_t, off_t, pid_t, pollfd, pthread_attr_t, pthread_cond_t, pthread_key_t,
-    pthread_mutex_t, pthread_mutexattr_t, pthread_rwlock_t, pthread_t, sigset_t, size_t, ssize_t,
-    timespec, timeval,
+    pthread_mutex_t, pthread_mutexattr_t, pthread_rwlock_t, pthread_t, siginfo_t, sigset_t, size_t,
+    ssize_t, timespec, timeval,
 };
 
 /// Opaque here.
@@ -26,6 +26,11 @@ fn find(name: &CStr, version: Option<&CStr>) -> usize {
         }
     };
     found.addr()
+}
+
+/// Where a function of the C library is.
+pub(crate) fn address_of(name: &CStr) -> usize {
+    find(name, None)
 }
 
 #[inline]
@@ -76,7 +81,7 @@ fn missing() -> ! {
     std::process::abort()
 }
 
-type Start = extern "C" fn(*mut c_void) -> *mut c_void;
+type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 real! {
     fn pthread_create(thread: *mut pthread_t, attributes: *const pthread_attr_t, start: Start, argument: *mut c_void) -> c_int;
@@ -107,6 +112,14 @@ real! {
     fn pthread_barrier_wait(barrier: *mut Barrier) -> c_int;
     fn pthread_once(once: *mut Once, routine: extern "C" fn()) -> c_int;
     fn pthread_key_create(key: *mut pthread_key_t, destructor: Option<extern "C" fn(*mut c_void)>) -> c_int;
+    fn pthread_cancel(thread: pthread_t) -> c_int;
+    fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
+    fn pthread_setcanceltype(kind: c_int, before: *mut c_int) -> c_int;
+    fn pthread_kill(thread: pthread_t, signal: c_int) -> c_int;
+    fn kill(process: pid_t, signal: c_int) -> c_int;
+    fn raise(signal: c_int) -> c_int;
+    fn pthread_rwlock_clockrdlock(lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec) -> c_int;
+    fn pthread_rwlock_clockwrlock(lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec) -> c_int;
     fn pthread_sigmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int;
     fn sem_wait(semaphore: *mut Semaphore) -> c_int;
     fn sem_trywait(semaphore: *mut Semaphore) -> c_int;
@@ -121,6 +134,8 @@ real! {
     fn mremap(at: *mut c_void, old: size_t, new: size_t, flags: c_int, to: *mut c_void) -> *mut c_void;
     fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int;
     fn read(file: c_int, to: *mut c_void, bytes: size_t) -> ssize_t;
+    fn write(file: c_int, from: *const c_void, bytes: size_t) -> ssize_t;
+    fn send(file: c_int, from: *const c_void, bytes: size_t, flags: c_int) -> ssize_t;
     fn recv(file: c_int, to: *mut c_void, bytes: size_t, flags: c_int) -> ssize_t;
     fn recvfrom(file: c_int, to: *mut c_void, bytes: size_t, flags: c_int, from: *mut c_void, length: *mut c_uint) -> ssize_t;
     fn recvmsg(file: c_int, message: *mut c_void, flags: c_int) -> ssize_t;
@@ -130,6 +145,17 @@ real! {
     fn select(count: c_int, read: *mut c_void, write: *mut c_void, except: *mut c_void, limit: *mut timeval) -> c_int;
     fn epoll_wait(file: c_int, events: *mut c_void, most: c_int, limit: c_int) -> c_int;
     fn waitpid(process: pid_t, status: *mut c_int, options: c_int) -> pid_t;
+    fn wait4(process: pid_t, status: *mut c_int, options: c_int, usage: *mut c_void) -> pid_t;
+    fn waitid(kind: c_uint, id: c_uint, information: *mut siginfo_t, options: c_int) -> c_int;
+    fn sigwait(signals: *const sigset_t, signal: *mut c_int) -> c_int;
+    fn sigwaitinfo(signals: *const sigset_t, information: *mut siginfo_t) -> c_int;
+    fn sigtimedwait(signals: *const sigset_t, information: *mut siginfo_t, limit: *const timespec) -> c_int;
+    fn sigsuspend(signals: *const sigset_t) -> c_int;
+    fn pause() -> c_int;
+    fn readv(file: c_int, to: *const c_void, count: c_int) -> ssize_t;
+    fn ppoll(files: *mut pollfd, count: nfds_t, limit: *const timespec, mask: *const sigset_t) -> c_int;
+    fn pselect(count: c_int, read: *mut c_void, write: *mut c_void, except: *mut c_void, limit: *const timespec, mask: *const sigset_t) -> c_int;
+    fn epoll_pwait(file: c_int, events: *mut c_void, most: c_int, limit: c_int, mask: *const sigset_t) -> c_int;
     fn getrandom(to: *mut c_void, bytes: size_t, flags: c_uint) -> ssize_t;
     fn clock_gettime(clock: clockid_t, now: *mut timespec) -> c_int;
     fn gettimeofday(now: *mut timeval, zone: *mut c_void) -> c_int;

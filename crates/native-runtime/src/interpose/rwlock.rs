@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use libc::{pthread_rwlock_t, timespec};
+use libc::{clockid_t, pthread_rwlock_t, timespec};
 use untorn_schedule::{Nanos, Wake};
 
 use super::real;
@@ -66,11 +66,11 @@ fn lock_as(lock: *mut pthread_rwlock_t, kind: Kind, pc: usize) -> Option<c_int> 
 fn lock_until(
     lock: *mut pthread_rwlock_t,
     kind: Kind,
-    until: *const timespec,
+    (clock, until): (clockid_t, *const timespec),
     pc: usize,
 ) -> Option<c_int> {
     let turn = turn::take(pc).filter(|turn| turn.before(kind, lock.addr()))?;
-    take(&turn, lock, kind, Some(deadline_of(libc::CLOCK_REALTIME, until)?))
+    take(&turn, lock, kind, Some(deadline_of(clock, until)?))
 }
 
 fn try_lock_as(lock: *mut pthread_rwlock_t, kind: Kind, pc: usize) -> c_int {
@@ -108,7 +108,7 @@ extern "C" fn timed_read_lock(
     until: *const timespec,
     pc: usize,
 ) -> c_int {
-    lock_until(lock, Kind::AcquireShared, until, pc)
+    lock_until(lock, Kind::AcquireShared, (libc::CLOCK_REALTIME, until), pc)
         // SAFETY: as the program promises.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_timedrdlock(lock, until) })
 }
@@ -118,9 +118,31 @@ extern "C" fn timed_write_lock(
     until: *const timespec,
     pc: usize,
 ) -> c_int {
-    lock_until(lock, Kind::Acquire, until, pc)
+    lock_until(lock, Kind::Acquire, (libc::CLOCK_REALTIME, until), pc)
         // SAFETY: as the program promises.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_timedwrlock(lock, until) })
+}
+
+extern "C" fn clock_read_lock(
+    lock: *mut pthread_rwlock_t,
+    clock: clockid_t,
+    until: *const timespec,
+    pc: usize,
+) -> c_int {
+    lock_until(lock, Kind::AcquireShared, (clock, until), pc)
+        // SAFETY: as the program promises.
+        .unwrap_or_else(|| unsafe { real::pthread_rwlock_clockrdlock(lock, clock, until) })
+}
+
+extern "C" fn clock_write_lock(
+    lock: *mut pthread_rwlock_t,
+    clock: clockid_t,
+    until: *const timespec,
+    pc: usize,
+) -> c_int {
+    lock_until(lock, Kind::Acquire, (clock, until), pc)
+        // SAFETY: as the program promises.
+        .unwrap_or_else(|| unsafe { real::pthread_rwlock_clockwrlock(lock, clock, until) })
 }
 
 extern "C" fn unlock(lock: *mut pthread_rwlock_t, pc: usize) -> c_int {
@@ -150,5 +172,7 @@ stub! {
     pthread_rwlock_trywrlock "rsi" => try_write_lock;
     pthread_rwlock_timedrdlock "rdx" => timed_read_lock;
     pthread_rwlock_timedwrlock "rdx" => timed_write_lock;
+    pthread_rwlock_clockrdlock "rcx" => clock_read_lock;
+    pthread_rwlock_clockwrlock "rcx" => clock_write_lock;
     pthread_rwlock_unlock "rsi" => unlock;
 }

@@ -9,7 +9,8 @@ use untorn_schedule::{Nanos, Wake};
 
 use super::real::{self, Barrier, Semaphore};
 use super::time::deadline_of;
-use crate::abi::stub;
+use crate::abi::{cancellable, stub};
+use crate::cancel;
 use crate::inside::Inside;
 use crate::locks::waited_on;
 use crate::run;
@@ -29,15 +30,24 @@ fn take(turn: &Turn, semaphore: *mut Semaphore, deadline: Option<Nanos>) -> Opti
             turn.record(Kind::SyncRead, semaphore.addr(), 0);
             return Some(0);
         }
-        if turn.await_change(waited_on(semaphore.addr()), deadline)? == Wake::TimedOut {
-            set_errno(libc::ETIMEDOUT);
-            return Some(-1);
+        match turn.await_change(waited_on(semaphore.addr()), deadline)? {
+            Wake::TimedOut => {
+                set_errno(libc::ETIMEDOUT);
+                return Some(-1);
+            }
+            Wake::Interrupted if turn.is_interrupted() => {
+                set_errno(libc::EINTR);
+                return Some(-1);
+            }
+            _ => {}
         }
     }
 }
 
+/// `None` also for a thread that is to be cancelled: the C library does that.
 fn turn_for(semaphore: *mut Semaphore, pc: usize) -> Option<Turn> {
-    turn::take(pc).filter(|turn| turn.before(Kind::SyncRead, semaphore.addr()))
+    let turn = turn::take(pc).filter(|turn| turn.before(Kind::SyncRead, semaphore.addr()));
+    turn.filter(|_| !cancel::is_due())
 }
 
 extern "C" fn wait(semaphore: *mut Semaphore, pc: usize) -> c_int {
@@ -157,11 +167,14 @@ extern "C" fn barrier_wait(barrier: *mut Barrier, pc: usize) -> c_int {
     pass().unwrap_or_else(|| unsafe { real::pthread_barrier_wait(barrier) })
 }
 
-stub! {
+cancellable! {
     sem_wait "rsi" => wait;
-    sem_trywait "rsi" => try_wait;
     sem_timedwait "rdx" => timed_wait;
     sem_clockwait "rcx" => clock_wait;
+}
+
+stub! {
+    sem_trywait "rsi" => try_wait;
     sem_post "rsi" => post;
     pthread_barrier_init "rcx" => barrier_init;
     pthread_barrier_wait "rsi" => barrier_wait;

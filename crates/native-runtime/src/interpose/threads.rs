@@ -4,20 +4,23 @@ use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-use libc::{pthread_attr_t, pthread_key_t, pthread_t};
+use libc::{clockid_t, pthread_attr_t, pthread_key_t, pthread_t, timespec};
 use rustc_hash::FxHashMap;
 use untorn_runtime::Resumption;
 use untorn_runtime::sync::Lock;
-use untorn_schedule::{Blocker, ThreadId};
+use untorn_schedule::{Blocker, Nanos, ThreadId, Wake};
 
+use super::mutex::owner_died;
 use super::real;
-use crate::abi::stub;
+use super::time::deadline_of;
+use crate::abi::{cancellable, stub};
 use crate::host::{NativeThread, ThreadFacts};
 use crate::inside::Inside;
 use crate::sites::Kind;
-use crate::{probe, run, symbols, turn};
+use crate::{cancel, probe, run, symbols, turn, watchdog};
 
-type Start = extern "C" fn(*mut c_void) -> *mut c_void;
+/// The program may unwind the stack of a thread to its very beginning.
+type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 /// What a new thread has to know.
 struct Begin {
@@ -33,6 +36,9 @@ static THREADS: Lock<Vec<(pthread_t, ThreadId, Arc<ThreadFacts>)>> = Lock::new(V
 static NAMES: Lock<Option<FxHashMap<String, u32>>> = Lock::new(None);
 
 static STARTED: AtomicUsize = AtomicUsize::new(0);
+
+/// Controlled threads that have not ended, the first one included.
+static LIVE: AtomicUsize = AtomicUsize::new(1);
 
 /// The key whose destructor tells that a thread ends.
 static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
@@ -69,29 +75,43 @@ extern "C" fn thread_ends(round: *mut c_void) {
         return;
     }
     let Some(run) = run::current() else { return };
-    let Some(_inside) = Inside::enter() else { return };
+    let Some(inside) = Inside::enter() else { return };
     if probe::is_owner() {
         probe::settle();
     }
+    if let Some(me) = run.control.present(()) {
+        owner_died(run, me);
+    }
     run.control.ended((), |_| None);
+    // The next thread waits until this one is gone, so from here on nothing waits for the runtime.
+    if LIVE.fetch_sub(1, Relaxed) == 1 && watchdog::is_last_thread() {
+        // The C library ends the process with the last thread, but it counts ours, too.
+        drop(inside);
+        // SAFETY: as the C library does at this place.
+        unsafe { libc::exit(0) };
+    }
 }
 
-extern "C" fn enter(begin: *mut c_void) -> *mut c_void {
-    let (start, argument) = {
-        let _inside = Inside::enter();
-        // SAFETY: made by `create`, for this thread alone.
-        let begin = unsafe { Box::from_raw(begin.cast::<Begin>()) };
-        // SAFETY: asks for the number of the current thread.
-        let tid = unsafe { real::raw_syscall(libc::SYS_gettid, [0; 6]) };
-        begin.facts.tid.store(tid as i32, Relaxed);
-        if let Some(run) = run::current() {
-            announce_end(1);
-            let number = begin.facts.number;
-            run.control.started((), |thread| thread.0.number == number);
-        }
-        (begin.start, begin.argument)
-    };
+extern "C-unwind" fn enter(begin: *mut c_void) -> *mut c_void {
+    let (start, argument) = begin_thread(begin);
     start(argument)
+}
+
+#[inline(never)]
+fn begin_thread(begin: *mut c_void) -> (Start, *mut c_void) {
+    let _inside = Inside::enter();
+    // SAFETY: made by `create`, for this thread alone.
+    let begin = unsafe { Box::from_raw(begin.cast::<Begin>()) };
+    // SAFETY: asks for the number of the current thread.
+    let tid = unsafe { real::raw_syscall(libc::SYS_gettid, [0; 6]) };
+    begin.facts.tid.store(tid as i32, Relaxed);
+    if let Some(run) = run::current() {
+        announce_end(1);
+        cancel::begin(&begin.facts);
+        let number = begin.facts.number;
+        run.control.started((), |thread| thread.0.number == number);
+    }
+    (begin.start, begin.argument)
 }
 
 /// After the function at which it starts; the second one of its kind is `worker#2`.
@@ -127,6 +147,7 @@ extern "C" fn create(
         number: STARTED.fetch_add(1, Relaxed) + 1,
         ..ThreadFacts::default()
     });
+    LIVE.fetch_add(1, Relaxed);
     let own = NativeThread(Arc::clone(&facts));
     let child = turn.control().fork((), turn.me, &name_of(start), own, false);
     let begin = Box::into_raw(Box::new(Begin { start, argument, facts: Arc::clone(&facts) }));
@@ -143,6 +164,7 @@ extern "C" fn create(
     } else {
         // SAFETY: no thread has taken it.
         drop(unsafe { Box::from_raw(begin) });
+        LIVE.fetch_sub(1, Relaxed);
         turn.control().did_not_start(child);
     }
     result
@@ -154,25 +176,118 @@ fn find(handle: pthread_t) -> Option<(ThreadId, usize)> {
     Some((known.1, known.2.number))
 }
 
-extern "C" fn join(handle: pthread_t, result: *mut *mut c_void, pc: usize) -> c_int {
+fn known_facts(handle: pthread_t) -> Option<Arc<ThreadFacts>> {
+    let threads = THREADS.lock();
+    threads.iter().find(|known| known.0 == handle).map(|known| Arc::clone(&known.2))
+}
+
+/// What became of waiting for a thread to end.
+enum Joining {
+    Ended,
+    TimedOut,
+    /// The waiting thread is cancelled.
+    Cancelled,
+    /// A signal is to be handled first.
+    Again,
+    /// The run has ended, or the thread is not controlled: the C library waits.
+    Free,
+}
+
+fn await_end(handle: pthread_t, deadline: Option<Nanos>, pc: usize) -> Joining {
     let turn = turn::take(pc).filter(|turn| turn.before(Kind::Thread, 0));
-    let known = turn.as_ref().and_then(|_| find(handle));
-    if let (Some(turn), Some((child, _))) = (&turn, known)
-        && child != turn.me
-    {
-        let waits = Blocker::Join { thread: child, deadline: None };
-        if turn.hold().block(waits) == Resumption::Free {
-            // SAFETY: as the program promises, here and below.
-            return unsafe { real::pthread_join(handle, result) };
-        }
+    let Some(turn) = turn else { return Joining::Free };
+    if cancel::is_due() {
+        return Joining::Cancelled;
     }
-    // The thread has run all of its code.
+    let Some((child, _)) = find(handle).filter(|(child, _)| *child != turn.me) else {
+        return Joining::Free;
+    };
+    match turn.hold().block(Blocker::Join { thread: child, deadline }) {
+        Resumption::Free => Joining::Free,
+        Resumption::Turn(Wake::TimedOut) => Joining::TimedOut,
+        Resumption::Turn(Wake::Interrupted) if cancel::is_due() => Joining::Cancelled,
+        Resumption::Turn(Wake::Interrupted) => Joining::Again,
+        Resumption::Turn(_) => Joining::Ended,
+    }
+}
+
+fn join_until(
+    handle: pthread_t,
+    result: *mut *mut c_void,
+    deadline: Option<Nanos>,
+    pc: usize,
+) -> c_int {
+    let ended = loop {
+        match await_end(handle, deadline, pc) {
+            Joining::Again => {}
+            ended => break ended,
+        }
+    };
+    match ended {
+        Joining::TimedOut => return libc::ETIMEDOUT,
+        Joining::Cancelled => return libc::EINTR,
+        // The thread has run all of its code.
+        _ => {}
+    }
+    let number = turn::take(pc).and_then(|_| find(handle)).map(|(_, number)| number);
+    // SAFETY: as the program promises.
     let joined = unsafe { real::pthread_join(handle, result) };
-    if let (Some(turn), Some((_, number)), 0) = (&turn, known, joined) {
+    if joined == 0
+        && let Some(number) = number
+        && matches!(ended, Joining::Ended)
+        && let Some(turn) = turn::take(pc)
+    {
         turn.control().joined((), |thread| thread.0.number == number);
         THREADS.lock().retain(|known| known.0 != handle);
     }
     joined
+}
+
+extern "C" fn join(handle: pthread_t, result: *mut *mut c_void, pc: usize) -> c_int {
+    join_until(handle, result, None, pc)
+}
+
+extern "C" fn timed_join(
+    handle: pthread_t,
+    result: *mut *mut c_void,
+    until: *const timespec,
+    pc: usize,
+) -> c_int {
+    join_until(handle, result, deadline_of(libc::CLOCK_REALTIME, until), pc)
+}
+
+extern "C" fn clock_join(
+    handle: pthread_t,
+    result: *mut *mut c_void,
+    clock: clockid_t,
+    until: *const timespec,
+    pc: usize,
+) -> c_int {
+    join_until(handle, result, deadline_of(clock, until), pc)
+}
+
+/// The thread is cancelled when it next comes to where it can be, or at once if it waits there.
+extern "C" fn cancel(handle: pthread_t, pc: usize) -> c_int {
+    let turn = turn::take(pc).filter(|turn| turn.before(Kind::Thread, 0));
+    let known = turn.as_ref().and_then(|_| known_facts(handle));
+    if let Some(facts) = &known {
+        facts.cancelled.store(true, Relaxed);
+    }
+    // SAFETY: as the program promises.
+    let result = unsafe { real::pthread_cancel(handle) };
+    if let (Some(turn), Some(facts)) = (turn, known) {
+        turn.control().interrupt(|thread| Arc::ptr_eq(&thread.0, &facts));
+    }
+    result
+}
+
+/// A thread that asks to be cancelled anywhere is cancelled where all threads can be: elsewhere frames of ours may be on
+/// its stack.
+extern "C" fn set_cancel_type(kind: c_int, before: *mut c_int, _pc: usize) -> c_int {
+    const DEFERRED: c_int = 0;
+    let is_controlled = run::current().is_some() && cancel::own().is_some();
+    // SAFETY: as the program promises.
+    unsafe { real::pthread_setcanceltype(if is_controlled { DEFERRED } else { kind }, before) }
 }
 
 extern "C" fn try_join(handle: pthread_t, result: *mut *mut c_void, pc: usize) -> c_int {
@@ -193,7 +308,7 @@ extern "C" fn try_join(handle: pthread_t, result: *mut *mut c_void, pc: usize) -
     joined
 }
 
-type C11Start = extern "C" fn(*mut c_void) -> c_int;
+type C11Start = extern "C-unwind" fn(*mut c_void) -> c_int;
 
 /// What a thread of C11 has to know.
 struct C11Begin {
@@ -201,13 +316,16 @@ struct C11Begin {
     argument: *mut c_void,
 }
 
-extern "C" fn enter_c11(begin: *mut c_void) -> *mut c_void {
-    // SAFETY: made by `create_c11`, for this thread alone.
-    let C11Begin { start, argument } = {
-        let _inside = Inside::enter();
-        *unsafe { Box::from_raw(begin.cast::<C11Begin>()) }
-    };
+extern "C-unwind" fn enter_c11(begin: *mut c_void) -> *mut c_void {
+    let C11Begin { start, argument } = begin_c11(begin);
     std::ptr::without_provenance_mut(start(argument) as usize)
+}
+
+#[inline(never)]
+fn begin_c11(begin: *mut c_void) -> C11Begin {
+    let _inside = Inside::enter();
+    // SAFETY: made by `create_c11`, for this thread alone.
+    *unsafe { Box::from_raw(begin.cast::<C11Begin>()) }
 }
 
 extern "C" fn create_c11(
@@ -231,10 +349,17 @@ extern "C" fn join_c11(handle: pthread_t, result: *mut c_int, pc: usize) -> c_in
     super::mutex::c11(joined)
 }
 
+cancellable! {
+    pthread_join "rdx" => join;
+    pthread_timedjoin_np "rcx" => timed_join;
+    pthread_clockjoin_np "r8" => clock_join;
+    thrd_join "rdx" => join_c11;
+}
+
 stub! {
     pthread_create "r8" => create;
-    pthread_join "rdx" => join;
     pthread_tryjoin_np "rdx" => try_join;
+    pthread_cancel "rsi" => cancel;
+    pthread_setcanceltype "rdx" => set_cancel_type;
     thrd_create "rcx" => create_c11;
-    thrd_join "rdx" => join_c11;
 }

@@ -3,12 +3,12 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use libc::{clockid_t, timespec, timeval};
-use untorn_runtime::START_MILLIS;
-use untorn_schedule::{Blocker, Nanos};
+use untorn_runtime::{Resumption, START_MILLIS};
+use untorn_schedule::{Blocker, Nanos, Wake};
 
 use super::real;
-use crate::abi::stub;
-use crate::turn;
+use crate::abi::{cancellable, stub};
+use crate::{cancel, turn};
 
 const SECOND: u64 = 1_000_000_000;
 const START: u64 = START_MILLIS * 1_000_000;
@@ -110,21 +110,54 @@ extern "C" fn processor_time(pc: usize) -> libc::clock_t {
     }
 }
 
-/// Sleeps in the scheduler. False if the thread is not controlled.
-fn sleep_for(span: u64, pc: usize) -> bool {
-    let Some(turn) = turn::take(pc) else { return false };
+/// Sleeps in the scheduler. Gives what is left of the time, because a signal came or the thread is cancelled. `None` if the
+/// thread is not controlled.
+fn sleep_for(span: u64, pc: usize) -> Option<u64> {
+    let turn = turn::take(pc)?;
     let deadline = turn.now().after(Nanos(span));
-    // If the run ends meanwhile, nobody waits for this time any more.
-    let _ = turn.hold().block(Blocker::Sleep { deadline });
-    true
+    if cancel::is_due() {
+        return Some(span);
+    }
+    loop {
+        match turn.hold().block(Blocker::Sleep { deadline }) {
+            Resumption::Turn(Wake::Interrupted) if turn.is_interrupted() => {
+                return Some(deadline.0.saturating_sub(turn.now().0));
+            }
+            Resumption::Turn(Wake::Interrupted) => {}
+            // If the run ends meanwhile, nobody waits for this time any more.
+            Resumption::Turn(_) | Resumption::Free => return Some(0),
+        }
+    }
+}
+
+/// The result of a sleep: `EINTR` if something is left of it.
+fn slept(left: u64, rest: *mut timespec) -> c_int {
+    if left == 0 {
+        return 0;
+    }
+    if !rest.is_null() {
+        let left = timespec { tv_sec: (left / SECOND) as i64, tv_nsec: (left % SECOND) as i64 };
+        // SAFETY: as the program promises.
+        unsafe { rest.write(left) };
+    }
+    libc::EINTR
+}
+
+fn fail(error: c_int) -> c_int {
+    if error == 0 {
+        return 0;
+    }
+    // SAFETY: the address of the current thread's variable.
+    unsafe { *libc::__errno_location() = error };
+    -1
 }
 
 extern "C" fn sleep_nanos(span: *const timespec, rest: *mut timespec, pc: usize) -> c_int {
     // SAFETY: as the program promises, here and below.
     let known = unsafe { span.as_ref() }.and_then(|span| nanos(*span));
-    match known {
-        Some(span) if sleep_for(span, pc) => 0,
-        _ => unsafe { real::nanosleep(span, rest) },
+    match known.and_then(|span| sleep_for(span, pc)) {
+        Some(left) => fail(slept(left, rest)),
+        None => unsafe { real::nanosleep(span, rest) },
     }
 }
 
@@ -142,8 +175,9 @@ extern "C" fn sleep_by_clock(
             0 => Some(span),
             _ => turn::take(pc).map(|turn| moment(clock, span).0.saturating_sub(turn.now().0)),
         };
-        if left.is_some_and(|left| sleep_for(left, pc)) {
-            return 0;
+        if let Some(left) = left.and_then(|left| sleep_for(left, pc)) {
+            let is_span = flags & libc::TIMER_ABSTIME == 0;
+            return slept(left, if is_span { rest } else { std::ptr::null_mut() });
         }
     }
     unsafe { real::clock_nanosleep(clock, flags, span, rest) }
@@ -151,17 +185,17 @@ extern "C" fn sleep_by_clock(
 
 extern "C" fn sleep_seconds(seconds: c_uint, pc: usize) -> c_uint {
     match sleep_for(u64::from(seconds) * SECOND, pc) {
-        true => 0,
+        Some(left) => left.div_ceil(SECOND) as c_uint,
         // SAFETY: as the program promises.
-        false => unsafe { real::sleep(seconds) },
+        None => unsafe { real::sleep(seconds) },
     }
 }
 
 extern "C" fn sleep_micros(micros: c_uint, pc: usize) -> c_int {
     match sleep_for(u64::from(micros) * 1_000, pc) {
-        true => 0,
+        Some(left) => fail(slept(left, std::ptr::null_mut())),
         // SAFETY: as the program promises.
-        false => unsafe { real::usleep(micros) },
+        None => unsafe { real::usleep(micros) },
     }
 }
 
@@ -181,12 +215,15 @@ stub! {
     gettimeofday "rdx" => get_day;
     time "rsi" => seconds;
     clock "rdi" => processor_time;
+    sched_yield "rdi" => give_way;
+    pthread_yield "rdi" => give_way;
+    thrd_yield "rdi" => give_way;
+}
+
+cancellable! {
     nanosleep "rdx" => sleep_nanos;
     clock_nanosleep "r8" => sleep_by_clock;
     sleep "rsi" => sleep_seconds;
     usleep "rsi" => sleep_micros;
-    sched_yield "rdi" => give_way;
-    pthread_yield "rdi" => give_way;
-    thrd_yield "rdi" => give_way;
     thrd_sleep "rdx" => sleep_nanos;
 }

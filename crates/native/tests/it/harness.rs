@@ -37,8 +37,10 @@ impl Folder {
         let is_cpp = source.extension().is_some_and(|ending| ending == "cpp");
         let language = if is_cpp { Language::Cpp } else { Language::C };
         let program = self.0.join("program");
-        let words = ["-g".into(), "-pthread".into(), source.into(), "-o".into(), program.clone()];
-        let code = compile::run(language, &words.map(|word: PathBuf| OsString::from(word)));
+        let standard = if is_cpp { "-std=c++20" } else { "-std=gnu11" };
+        let words = [standard, "-g", "-w", "-pthread"].map(PathBuf::from).into_iter();
+        let words = words.chain([source.into(), "-o".into(), program.clone(), "-latomic".into()]);
+        let code = compile::run(language, &words.map(OsString::from).collect::<Vec<_>>());
         assert_eq!(code, Ok(0), "{}", source.display());
         program
     }

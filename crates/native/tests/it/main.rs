@@ -2,5 +2,6 @@
 
 mod examples;
 mod harness;
+mod programs;
 mod rust;
 mod transparency;

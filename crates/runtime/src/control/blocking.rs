@@ -154,6 +154,24 @@ impl<H: Host> Control<H> {
         }
     }
 
+    /// Wakes threads that wait, sleep, join or wait for a descriptor, without a record: what they wait for is not there.
+    /// Any thread may call it. In a replay it has to be called where it was called in the recorded run.
+    pub fn interrupt(&self, is_it: impl Fn(&H::Thread) -> bool) {
+        let mut core = self.core();
+        if core.over {
+            return;
+        }
+        for index in 0..core.slots.len() {
+            if core.slots[index].ended || !is_it(&core.slots[index].thread) {
+                continue;
+            }
+            let thread = ThreadId(index as u32);
+            core.slots[index].interrupted = core.slots[index].awaited.is_some();
+            core.scheduler.interrupt(thread);
+        }
+        self.kick(&mut core);
+    }
+
     /// Before an event that the plan names, or that is announced to the policy: waits until the event is permitted.
     pub fn arrive(&self, env: H::Env, arrival: &Arrival<'_>) {
         let Some(me) = self.present(env) else { return };

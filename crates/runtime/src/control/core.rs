@@ -24,6 +24,8 @@ pub(crate) struct Slot<H: Host> {
     pub(crate) wanted: Option<H::Lock>,
     /// The descriptor that it waits for, outside.
     pub(crate) awaited: Option<AwaitedDescriptor>,
+    /// It is to wait for that descriptor no longer.
+    pub(crate) interrupted: bool,
     pub(crate) repetition: Repetition,
 }
 
@@ -38,6 +40,7 @@ impl<H: Host> Slot<H> {
             daemon,
             wanted: None,
             awaited: None,
+            interrupted: false,
             repetition: Repetition::default(),
         }
     }

@@ -60,7 +60,8 @@ impl AwaitedDescriptor {
 }
 
 impl<H: Host> Control<H> {
-    /// Waits until a descriptor is ready, or the limit has passed. False if the thread is not controlled.
+    /// Waits until a descriptor is ready, the limit has passed, or the thread is interrupted. False if the thread is not
+    /// controlled.
     pub fn await_ready(&self, env: H::Env, awaited: &AwaitedDescriptor) -> bool {
         let begun = Instant::now();
         let may_leave = |_: &ThreadId| self.host.may_stop(env, Moment::Leaving);
@@ -72,8 +73,9 @@ impl<H: Host> Control<H> {
                 true => self.come_back(env).then_some(Wake::Ready),
                 false => self.sleep_on(env, me, deadline),
             };
+            let is_interrupted = std::mem::take(&mut self.core().slots[me.index()].interrupted);
             match resumed {
-                Some(Wake::Ready) => {}
+                Some(Wake::Ready) if !is_interrupted => {}
                 Some(_) => return true,
                 None => return false,
             }
@@ -108,7 +110,10 @@ impl<H: Host> Control<H> {
             }
             let core = self.core();
             // The runtime has found it ready meanwhile, although it may be no longer.
-            if core.over || core.scheduler.blocked_on(me) != Some(Blocker::Outside) {
+            if core.over
+                || core.slots[me.index()].interrupted
+                || core.scheduler.blocked_on(me) != Some(Blocker::Outside)
+            {
                 return true;
             }
             if awaited.is_over(begun) {

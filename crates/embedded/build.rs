@@ -65,6 +65,8 @@ fn build(target: &Path) -> PathBuf {
     for (package, _) in LIBRARIES {
         cargo.args(["--package", package]);
     }
+    // Nobody debugs or profiles what is installed.
+    cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "none").env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
     // What the outer cargo was told about its own target is not meant for this one.
     cargo
         .env_remove("CARGO_BUILD_TARGET")

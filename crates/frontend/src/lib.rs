@@ -26,7 +26,7 @@ use untorn_schedule::{Inputs, RunSpec};
 pub use error::{FrontEndError, FrontEndErrorKind};
 pub use folder::PrivateFolder;
 pub use own_code::OwnCode;
-pub use program::{InstallationLine, Output, Program, ReplayOptions, RunOptions, Watch};
+pub use program::{InstallationLine, Output, Program, ReplayOptions, RunOptions, Watch, Watcher};
 pub use recorded::{RecordedRun, RecordedTrace};
 pub use result::{ExitKind, PlainRun, RecordingGap, RunResult, UncaughtException, mask_noise};
 pub use stop::{StopCondition, StopStreams, Stopper};

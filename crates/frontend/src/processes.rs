@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
-use crate::termination;
+use crate::{ExitKind, FrontEndError, termination};
 
 /// Time for a program that was asked to end.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -58,6 +58,57 @@ pub enum ProcessError {
     /// It was not started, because this process is to end.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl Ending {
+    /// What a run is that ended so. `client` is how the client of a program that does not end by itself did, and
+    /// `is_seen` says that somebody has watched the run: then its trace is of use even if it was interrupted.
+    ///
+    /// # Errors
+    /// If nothing can be said of a run that ended so.
+    pub fn exit(
+        self,
+        client: Option<ExitStatus>,
+        is_seen: bool,
+    ) -> Result<ExitKind, FrontEndError> {
+        match self {
+            Self::Ended(status) => Ok(status.into()),
+            // It did what it was started for, unless its client says otherwise.
+            Self::Stopped => Ok(client.map_or(ExitKind::Exit(0), ExitKind::from)),
+            Self::TimedOut => Ok(ExitKind::TimedOut),
+            Self::CutOff => Err(FrontEndError::out_of_time()),
+            Self::Interrupted(status) if is_seen => Ok(status.into()),
+            // What a program does that is ended half way says nothing.
+            Self::Interrupted(_) => Err(interrupted()),
+        }
+    }
+}
+
+/// Nothing can be said of a run that was interrupted.
+pub fn interrupted() -> FrontEndError {
+    FrontEndError::run("interrupted before the program came to its end")
+}
+
+/// Lets the program see the same addresses in every run, if the system permits it.
+///
+/// A native program may print or hash them. The JVM's verifier of old class files loads classes in an order that
+/// depends on them, and with that order go the identities of objects.
+pub fn at_fixed_addresses(command: &mut Command) {
+    const ASK: libc::c_ulong = 0xffff_ffff;
+    let fix = || {
+        // SAFETY: personality(2) takes a number and is nothing but a system call, which is all that may be done
+        // between fork and exec.
+        unsafe {
+            let now = libc::personality(ASK);
+            if now >= 0 {
+                // A sandbox may refuse it: then a program that depends on addresses does not replay.
+                libc::personality(now as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: the closure makes system calls and nothing else.
+    unsafe { command.pre_exec(fix) };
 }
 
 /// Starts a command, waits for its end, and makes it end if that takes longer than the limits, or if this process is to

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use untorn_runtime_protocol::Progress;
 
@@ -33,6 +33,33 @@ pub enum Output {
 
 /// Called several times a second with what the runtime says of a run that is not over.
 pub type Watch = Box<dyn FnMut(&Progress) + Send>;
+
+/// Time between two calls of a [`Watch`].
+const NEWS: Duration = Duration::from_millis(250);
+
+/// Calls a [`Watch`], and not too often.
+#[derive(Default)]
+pub struct Watcher {
+    watch: Option<Watch>,
+    next: Option<Instant>,
+}
+
+impl Watcher {
+    pub fn new(watch: Option<Watch>) -> Self {
+        Self { watch, next: None }
+    }
+
+    /// Passes on what `progress` says, if it is time.
+    pub fn look(&mut self, progress: impl FnOnce() -> Option<Progress>) {
+        if let Some(watch) = &mut self.watch
+            && self.next.is_none_or(|next| Instant::now() >= next)
+            && let Some(said) = progress()
+        {
+            self.next = Some(Instant::now() + NEWS);
+            watch(&said);
+        }
+    }
+}
 
 /// How programs are run; the same for all runs of a prepared program.
 pub struct RunOptions {
@@ -65,6 +92,12 @@ impl RunOptions {
             warm: false,
             stop: StopCondition::default(),
         }
+    }
+}
+
+impl fmt::Debug for Watcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watcher").field("next", &self.next).finish_non_exhaustive()
     }
 }
 

@@ -1,7 +1,10 @@
 //! What is left of a run beside its trace.
 
 use std::fmt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 
+use untorn_runtime_protocol::DEADLOCK_EXIT;
 use untorn_trace::{Followed, RecordingSummary};
 
 /// How the program ended.
@@ -13,6 +16,16 @@ pub enum ExitKind {
     Deadlock,
     /// It was stopped because it took too long.
     TimedOut,
+}
+
+impl From<ExitStatus> for ExitKind {
+    fn from(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(DEADLOCK_EXIT), _) => Self::Deadlock,
+            (Some(code), _) => Self::Exit(code),
+            (None, signal) => Self::Signal(signal.unwrap_or(0)),
+        }
+    }
 }
 
 /// Completes "the program ended with …".

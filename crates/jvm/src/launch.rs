@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,7 +11,7 @@ use untorn_jvm_protocol::jvm_options::{TOOL_OPTIONS, put_agent};
 use untorn_jvm_protocol::jvm_selection::{JvmSelector, SELECT, SeenJvm, Selection, read_seen};
 use untorn_runtime_protocol::Progress;
 
-use untorn_frontend::{FrontEndError, PrivateFolder};
+use untorn_frontend::{FrontEndError, PrivateFolder, processes};
 
 use crate::jdk::find_program;
 
@@ -133,7 +132,7 @@ impl Launch {
             command.args(start.extra);
         }
         command.args(arguments);
-        at_fixed_addresses(&mut command);
+        processes::at_fixed_addresses(&mut command);
         Ok(command)
     }
 
@@ -201,27 +200,6 @@ impl Launch {
         let text = std::fs::read(self.progress_file()).ok()?;
         serde_json::from_slice(&text).ok()
     }
-}
-
-/// The verifier of old class files loads classes in an order that depends on where the JVM lies in memory, and with
-/// the order of loading go the identities of objects. So it always lies at the same place, if the system lets it.
-#[expect(unsafe_code, reason = "a system call between fork and exec")]
-fn at_fixed_addresses(command: &mut Command) {
-    const ASK: libc::c_ulong = 0xffff_ffff;
-    let fix = || {
-        // SAFETY: personality(2) takes a number and is nothing but a system call, which is all that may be done
-        // between fork and exec.
-        unsafe {
-            let now = libc::personality(ASK);
-            if now >= 0 {
-                // A sandbox may refuse it: then some programs with old class files do not replay.
-                libc::personality(now as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
-            }
-        }
-        Ok(())
-    };
-    // SAFETY: the closure makes system calls and nothing else.
-    unsafe { command.pre_exec(fix) };
 }
 
 /// What a command has in that variable.

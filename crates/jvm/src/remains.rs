@@ -1,21 +1,11 @@
 //! What a run of a JVM left: how it ended, what it printed, what its schedule did.
 
 use std::path::Path;
-use std::process::ExitStatus;
 
-use untorn_frontend::{ExitKind, UncaughtException};
-use untorn_runtime_protocol::{DEADLOCK_EXIT, SCHEDULE};
+use untorn_frontend::UncaughtException;
+use untorn_runtime_protocol::SCHEDULE;
 use untorn_schedule::Schedule;
 use untorn_trace::formats::utr;
-
-pub(crate) fn ending(status: ExitStatus) -> ExitKind {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.code(), status.signal()) {
-        (Some(DEADLOCK_EXIT), _) => ExitKind::Deadlock,
-        (Some(code), _) => ExitKind::Exit(code),
-        (None, signal) => ExitKind::Signal(signal.unwrap_or(0)),
-    }
-}
 
 /// The exceptions that ended threads, from the stack traces that the JVM printed.
 pub(crate) fn exceptions(stderr: &[u8]) -> Vec<UncaughtException> {

@@ -9,6 +9,7 @@ use untorn_frontend::processes::{self, Ending, Limits, ProcessError};
 use untorn_frontend::{
     ExitKind, FrontEnd, FrontEndError, Output, OwnCode, PlainRun, Program, RecordedRun,
     RecordedTrace, RecordingGap, RunOptions, RunResult, StopCondition, StopStreams, Stopper, Watch,
+    Watcher,
 };
 use untorn_jvm_protocol::config::Config;
 use untorn_jvm_protocol::{CLASSES_ONLY, NO_TEST_EXIT, path_log};
@@ -19,15 +20,12 @@ use untorn_trace::{RecordingSummary, RunMeta};
 use crate::agent_config::{self, Common, ReplayFiles, make_log_folder, opened};
 use crate::launch::{Launch, LaunchError, Start, find_agent, is_indirect_launch};
 use crate::program::{is_junit, is_scenario};
-use crate::remains::{ending, exceptions, preemptions};
+use crate::remains::{exceptions, preemptions};
 use crate::warm::{self, FreshRun, WarmRun, WarmRuns};
 use crate::{inputs, noise, own_code, which_jvm};
 
 /// A run whose output is kept may take this long, if nobody says how long.
 const LONGEST: Duration = Duration::from_secs(600);
-
-/// How often it is said how far a run is.
-const NEWS: Duration = Duration::from_millis(250);
 
 /// Output that is kept of one run; more is no help to anybody.
 const MAX_OUTPUT: u64 = 1 << 20;
@@ -167,7 +165,7 @@ pub struct Worker {
     /// A run may take this long. The first one whose output is kept sets the measure for the others.
     time_limit: Option<Duration>,
     streams: Streams,
-    watch: Option<Watch>,
+    watcher: Watcher,
     /// The JVM that makes many runs.
     warm: WarmRuns,
     /// No run goes on after this moment.
@@ -194,9 +192,9 @@ impl Worker {
                 (Streams::Kept(files), Some(time_limit.unwrap_or(LONGEST)))
             }
         };
-        let (watch, warm, until) = (None, WarmRuns::off(), None);
+        let (watcher, warm, until) = (Watcher::default(), WarmRuns::off(), None);
         let stop = StopCondition::default();
-        let worker = Self { launch, common, time_limit, streams, watch, warm, until, stop };
+        let worker = Self { launch, common, time_limit, streams, watcher, warm, until, stop };
         // A command that cannot be started is told at once, and as what it is.
         let config = worker.common.config(&RunSpec::default(), Path::new(""), &worker.launch);
         worker.launch.command(&worker.start(&config, &[]), |_| ())?;
@@ -204,7 +202,7 @@ impl Worker {
     }
 
     pub fn watch_by(&mut self, watch: Option<Watch>) {
-        self.watch = watch;
+        self.watcher = Watcher::new(watch);
     }
 
     /// A file that a run can read, and that is removed with this worker.
@@ -403,8 +401,8 @@ impl Worker {
         };
         command.stdout(created(stdout).ok()?).stderr(created(stderr).ok()?);
         let exit = match self.run_command(&mut command, &mut || ()) {
-            (Ok(Ending::Ended(status)), _) => ending(status),
-            (Ok(Ending::Stopped), client) => client.map_or(ExitKind::Exit(0), ending),
+            (Ok(Ending::Ended(status)), _) => status.into(),
+            (Ok(Ending::Stopped), client) => client.map_or(ExitKind::Exit(0), ExitKind::from),
             _ => return None,
         };
         let output = [kept(stdout), kept(stderr)].concat();
@@ -463,33 +461,13 @@ impl Worker {
             let [stdout, stderr] = self.stop_streams().output;
             command.stdout(created(&stdout)?).stderr(created(&stderr)?);
         }
-        let mut watch = self.watch.take();
-        let mut next = Instant::now();
-        let mut look = || {
-            if let Some(watch) = &mut watch
-                && Instant::now() >= next
-                && let Some(said) = self.launch.progress()
-            {
-                next = Instant::now() + NEWS;
-                watch(&said);
-            }
-        };
+        let mut watcher = std::mem::take(&mut self.watcher);
+        let mut look = || watcher.look(|| self.launch.progress());
         let (ended, client) = self.run_command(&mut command, &mut look);
-        self.watch = watch;
+        self.watcher = watcher;
         match ended {
-            Ok(Ending::Ended(status)) => Ok(ending(status)),
-            // It did what it was started for, unless its client says otherwise.
-            Ok(Ending::Stopped) => Ok(client.map_or(ExitKind::Exit(0), ending)),
-            Ok(Ending::TimedOut) => Ok(ExitKind::TimedOut),
-            Ok(Ending::CutOff) => Err(FrontEndError::out_of_time()),
-            // Somebody has seen the program end, and its trace is of use.
-            Ok(Ending::Interrupted(status)) if matches!(self.streams, Streams::Shared) => {
-                Ok(ending(status))
-            }
-            // What a program does that is ended half way says nothing.
-            Ok(Ending::Interrupted(_)) | Err(ProcessError::Interrupted) => {
-                Err(FrontEndError::run("interrupted before the program came to its end"))
-            }
+            Ok(ending) => ending.exit(client, matches!(self.streams, Streams::Shared)),
+            Err(ProcessError::Interrupted) => Err(processes::interrupted()),
             Err(ProcessError::Start(error)) => Err(self.not_started(&error)),
             Err(ProcessError::Lost(error)) => {
                 Err(FrontEndError::run(format!("lost the program: {error}")))

@@ -1,11 +1,10 @@
 //! Starts a native program with the runtime in it.
 
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use untorn_frontend::{FrontEndError, PrivateFolder};
+use untorn_frontend::{FrontEndError, PrivateFolder, processes};
 use untorn_native_protocol::{Config, LIBRARY, PRELOAD, VARIABLE};
 use untorn_runtime_protocol::Progress;
 
@@ -101,7 +100,7 @@ impl Launch {
         let runtime = self.runtime.display().to_string();
         let preload = own.map_or(runtime.clone(), |own| format!("{runtime}:{own}"));
         command.args(arguments).env(VARIABLE, path).env(PRELOAD, preload);
-        at_fixed_addresses(&mut command);
+        processes::at_fixed_addresses(&mut command);
         Ok(command)
     }
 
@@ -115,24 +114,4 @@ impl Launch {
     pub(crate) fn fault(&self) -> Option<String> {
         std::fs::read_to_string(self.folder.path().join("fault")).ok()
     }
-}
-
-/// A program sees addresses, and must see the same ones in every run.
-#[expect(unsafe_code, reason = "a system call between fork and exec")]
-fn at_fixed_addresses(command: &mut Command) {
-    const ASK: libc::c_ulong = 0xffff_ffff;
-    let fix = || {
-        // SAFETY: personality(2) takes a number and is nothing but a system call, which is all that may be done
-        // between fork and exec.
-        unsafe {
-            let now = libc::personality(ASK);
-            if now >= 0 {
-                // A sandbox may refuse it: then a program that depends on addresses does not replay.
-                libc::personality(now as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
-            }
-        }
-        Ok(())
-    };
-    // SAFETY: the closure makes system calls and nothing else.
-    unsafe { command.pre_exec(fix) };
 }

@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use untorn_frontend::processes::{self, Ending, Limits, ProcessError};
+use untorn_frontend::processes::{self, Limits, ProcessError};
 use untorn_frontend::{
     ExitKind, FrontEnd, FrontEndError, Output, Owner, Program, Progress, RecordedRun,
-    RecordedTrace, RecordingGap, RunOptions, RunResult, Surroundings, Watch,
+    RecordedTrace, RecordingGap, RunOptions, RunResult, Surroundings, Watch, Watcher,
 };
 use untorn_native_protocol::{Config, NativeSetup};
-use untorn_runtime_protocol::{DEADLOCK_EXIT, SCHEDULE};
+use untorn_runtime_protocol::SCHEDULE;
 use untorn_schedule::{RunSpec, Schedule};
 use untorn_trace::RunMeta;
 use untorn_trace::formats::utr;
@@ -23,9 +23,6 @@ use crate::output::complaints;
 
 /// A run whose output is kept may take this long, if nobody says how long.
 const LONGEST: Duration = Duration::from_secs(600);
-
-/// How often it is said how far a run is.
-const NEWS: Duration = Duration::from_millis(250);
 
 /// Output that is kept of one run; more is no help to anybody.
 const MAX_OUTPUT: u64 = 1 << 20;
@@ -175,7 +172,7 @@ pub(crate) struct Worker {
     /// A run may take this long. The first one whose output is kept sets the measure for the others.
     time_limit: Option<Duration>,
     streams: Streams,
-    watch: Option<Watch>,
+    watcher: Watcher,
     /// No run goes on after this moment.
     until: Option<Instant>,
 }
@@ -197,11 +194,11 @@ impl Worker {
                 (Streams::Kept(["stdout", "stderr"].map(file)), Some(time_limit.unwrap_or(LONGEST)))
             }
         };
-        Ok(Self { launch, common, time_limit, streams, watch: None, until: None })
+        Ok(Self { launch, common, time_limit, streams, watcher: Watcher::default(), until: None })
     }
 
     pub(crate) fn watch_by(&mut self, watch: Option<Watch>) {
-        self.watch = watch;
+        self.watcher = Watcher::new(watch);
     }
 
     fn run(&mut self, spec: &RunSpec, trace: &Path) -> Result<RunResult, FrontEndError> {
@@ -251,33 +248,11 @@ impl Worker {
         if let Streams::Kept([stdout, stderr]) = &self.streams {
             command.stdin(Stdio::null()).stdout(created(stdout)?).stderr(created(stderr)?);
         }
-        let mut watch = self.watch.take();
-        let mut next = Instant::now();
-        let mut look = || {
-            if let Some(watch) = &mut watch
-                && Instant::now() >= next
-                && let Some(said) = self.launch.progress()
-            {
-                next = Instant::now() + NEWS;
-                watch(&said);
-            }
-        };
+        let mut look = || self.watcher.look(|| self.launch.progress());
         let limits = Limits { time: self.time_limit, until: self.until };
-        let ended = processes::run_to_end(&mut command, limits, &mut look);
-        self.watch = watch;
-        match ended {
-            Ok(Ending::Ended(status)) => Ok(ending(status)),
-            Ok(Ending::Stopped) => Ok(ExitKind::Exit(0)),
-            Ok(Ending::TimedOut) => Ok(ExitKind::TimedOut),
-            Ok(Ending::CutOff) => Err(FrontEndError::out_of_time()),
-            // Somebody has seen the program end, and its trace is of use.
-            Ok(Ending::Interrupted(status)) if matches!(self.streams, Streams::Shared) => {
-                Ok(ending(status))
-            }
-            // What a program does that is ended half way says nothing.
-            Ok(Ending::Interrupted(_)) | Err(ProcessError::Interrupted) => {
-                Err(FrontEndError::run("interrupted before the program came to its end"))
-            }
+        match processes::run_to_end(&mut command, limits, &mut look) {
+            Ok(ending) => ending.exit(None, matches!(self.streams, Streams::Shared)),
+            Err(ProcessError::Interrupted) => Err(processes::interrupted()),
             Err(error) => {
                 let name = self.common.words().first().cloned().unwrap_or_default();
                 Err(FrontEndError::run(format!("'{name}': {error}")))
@@ -334,15 +309,6 @@ fn kept(path: &Path) -> Vec<u8> {
         let _ = file.take(MAX_OUTPUT).read_to_end(&mut bytes);
     }
     bytes
-}
-
-fn ending(status: std::process::ExitStatus) -> ExitKind {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.code(), status.signal()) {
-        (Some(DEADLOCK_EXIT), _) => ExitKind::Deadlock,
-        (Some(code), _) => ExitKind::Exit(code),
-        (None, signal) => ExitKind::Signal(signal.unwrap_or(0)),
-    }
 }
 
 /// How often the schedule of a trace stopped a thread that could go on.

@@ -57,6 +57,11 @@ impl<'a> Budget<'a> {
         self.begin.checked_add(time)
     }
 
+    /// When that part of the time that is left now is over.
+    pub(super) fn share(&self, part: u32) -> Deadline {
+        Instant::now().checked_add(self.left() / part).map_or(Deadline::NEVER, Deadline::at)
+    }
+
     pub(super) fn deadline(&self) -> Deadline {
         self.begin.checked_add(self.time).map_or(Deadline::NEVER, Deadline::at)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use untorn_predict::Origin;
+use untorn_predict::{Deadline, Origin};
 
 use super::counterfactual::{MAX_UNDONE, untested};
 use super::replays::RecordedEnd;
@@ -30,6 +30,10 @@ const MAX_FOLDED: usize = 100;
 /// Different deadlocks that are kept.
 const MAX_DEADLOCKS: usize = 32;
 
+/// The part of the time left that one run may take to be judged for what it was not made for: on long runs with many
+/// instances there would be none left for runs that are made for a target.
+const SHARE: u32 = 3;
+
 /// What is known of a run while the targets are judged in it, one after the other.
 struct Judging<'r> {
     run: &'r Run,
@@ -38,6 +42,8 @@ struct Judging<'r> {
     /// The declared blocks that a checker refutes in this run, if a checker decides: only they count then.
     refuted: Option<BTreeSet<String>>,
     effects: Vec<Effect>,
+    /// What the run was not made for is judged until then.
+    until: Deadline,
     is_evidence: bool,
     is_normal: bool,
     /// A torn composition explains what is visible.
@@ -92,6 +98,7 @@ impl Exploration<'_> {
             accesses: Accesses::new(run, self.targets.keys()),
             refuted: self.refuted(run),
             effects: self.normal.compare(&run.result),
+            until: self.budget.share(SHARE),
             is_evidence: false,
             is_normal: true,
             is_explained: false,
@@ -112,7 +119,7 @@ impl Exploration<'_> {
             return;
         }
         // The run that was on its way when time ended is judged for what it was made for.
-        if self.budget.deadline().is_over() && judging.made_for != Some(index) {
+        if judging.until.is_over() && judging.made_for != Some(index) {
             self.targets[index].is_cut = true;
             judging.is_normal = false;
             return;

@@ -19,6 +19,9 @@ use crate::target::{Key, Shape, Target};
 /// Runs in which a triple that happened is judged.
 const MAX_JUDGED: u32 = 3;
 
+/// The part of the time left that one run may take.
+const SHARE: u32 = 3;
+
 /// What became of a triple of places.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TripleResult {
@@ -72,10 +75,11 @@ impl Exploration<'_> {
     pub(super) fn count_triples(&mut self, run: &Run) {
         let accesses = Accesses::new(run, self.targets.keys());
         let triples = self.targets.iter().filter(|one| matches!(one.key.shape, Shape::One(_)));
+        let until = self.budget.share(SHARE);
         for target in triples {
             let result = self.outcome.triples.entry(&target.key);
             let is_confirmed = result.by_values && result.by_printed;
-            if is_confirmed || result.judged >= MAX_JUDGED || self.budget.deadline().is_over() {
+            if is_confirmed || result.judged >= MAX_JUDGED || until.is_over() {
                 continue;
             }
             let Some(instance) = accesses.find(&target.key) else { continue };

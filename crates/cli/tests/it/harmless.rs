@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::java::{
-    Recorded, Running, arg, compile_for, compile_one, java, recording, run, scratch, try_run,
+    Recorded, Running, arg, compile_for, compile_one, java, java_of, recording, run, scratch,
+    try_run,
 };
 
 /// Runs a program with and without the recorder, under several policies: the same output, and runs that replay. The
@@ -162,7 +163,9 @@ public class States {
         interrupt(start(() -> { synchronized (LOCK) { LOCK.wait(); } }), Thread.State.WAITING);
         interrupt(start(() -> { synchronized (LOCK) { LOCK.wait(1000000); } }), Thread.State.TIMED_WAITING);
         interrupt(start(() -> Thread.sleep(1000000)), Thread.State.TIMED_WAITING);
-        interrupt(start(LockSupport::park), Thread.State.WAITING);
+        // A park may return without a reason.
+        Body parked = () -> { while (!Thread.currentThread().isInterrupted()) LockSupport.park(); };
+        interrupt(start(parked), Thread.State.WAITING);
         interrupt(start(() -> new CountDownLatch(1).await(1, TimeUnit.DAYS)), Thread.State.TIMED_WAITING);
         Thread main = Thread.currentThread();
         interrupt(start(main::join), Thread.State.WAITING);
@@ -198,6 +201,31 @@ public class States {
 fn threads_are_in_the_states_that_java_gives_them() {
     let command = java(&compile_one("States.java", STATES), "States");
     does_the_same("states", &command);
+}
+
+/// What differs between releases: native methods of `Thread` and `Class`, and where the JVM keeps their state.
+fn is_the_same_on(release: u32) {
+    for (main, source) in [("Modifiers", MODIFIERS), ("States", STATES)] {
+        let sources = [(format!("{main}.java"), source.to_owned())];
+        let classes = compile_for(&["--release", "11"], &format!("{main}-for-all"), &sources, "");
+        let command = [arg(&java_of(release)), "-cp", arg(&classes), main].map(str::to_owned);
+        does_the_same(&format!("{main}-{release}"), &command);
+    }
+}
+
+#[test]
+fn nothing_else_is_seen_on_jdk_11() {
+    is_the_same_on(11);
+}
+
+#[test]
+fn nothing_else_is_seen_on_jdk_21() {
+    is_the_same_on(21);
+}
+
+#[test]
+fn nothing_else_is_seen_on_jdk_25() {
+    is_the_same_on(25);
 }
 
 const REDEFINES: &str = r#"

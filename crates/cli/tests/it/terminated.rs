@@ -174,6 +174,82 @@ fn a_checked_program_below_a_script_ends_with_untorn() {
     ends_all("check-script", "check", true);
 }
 
+/// How far a JVM is when the signal comes.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// It has been started, and runs nothing of the program yet.
+    Starting,
+    /// Threads of the program run.
+    Running,
+    /// The program has ended, and its last code runs.
+    Ending,
+}
+
+/// Ends at once, and runs for ever in what it does at its end.
+const HOOK: &str = r#"
+class Hook {
+    static volatile int count;
+
+    public static void main(String[] args) throws Exception {
+        Thread worker = new Thread(() -> count++, "worker");
+        worker.start();
+        worker.join();
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> { while (true) count++; }, "hook"));
+    }
+}
+"#;
+
+/// Each command that runs programs, in each phase, by each signal.
+fn ends_in_every_phase(command_line: &str) {
+    for phase in [Phase::Starting, Phase::Running, Phase::Ending] {
+        for (signal, code) in SIGNALS {
+            let case = Case::new(&format!("{command_line}-{phase:?}-{signal}"));
+            let out = case.folder.join("out");
+            let args = match command_line {
+                "record" => vec!["record", "-q", "-o", arg(&out)],
+                "doctor" => vec!["doctor"],
+                _ => vec![command_line, "-q", "--out", arg(&out)],
+            };
+            let program = match phase {
+                Phase::Ending => case.java(&compile_one("Hook.java", HOOK), "Hook"),
+                _ => case.endless(&[]),
+            };
+            let running = case.start(&args, &program);
+            match phase {
+                Phase::Starting => {
+                    assert!(comes_true(|| !case.processes().is_empty()), "no JVM was started");
+                }
+                Phase::Running => case.until_thread("Alice"),
+                Phase::Ending => case.until_thread("hook"),
+            }
+            running.signal(signal);
+            let done = running.finish();
+            assert_eq!(done.code, code, "{phase:?}, {signal}: {done}");
+            case.nothing_is_left(signal != "KILL");
+        }
+    }
+}
+
+#[test]
+fn a_recording_ends_in_every_phase() {
+    ends_in_every_phase("record");
+}
+
+#[test]
+fn a_check_ends_in_every_phase() {
+    ends_in_every_phase("check");
+}
+
+#[test]
+fn a_comparison_ends_in_every_phase() {
+    ends_in_every_phase("compare");
+}
+
+#[test]
+fn a_diagnosis_ends_in_every_phase() {
+    ends_in_every_phase("doctor");
+}
+
 /// The report is written after each finding, so that even the signal that nobody can handle leaves it.
 #[test]
 fn an_ended_check_keeps_what_it_found() {

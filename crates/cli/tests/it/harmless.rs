@@ -338,14 +338,15 @@ public class Tally {
 "#;
 
 /// The archive of an agent in Java.
-fn agent_archive(classes: &Path) -> PathBuf {
-    let folder = scratch("redefines-agent");
+fn agent_archive(classes: &Path, main: &str) -> PathBuf {
+    let folder = scratch(&format!("agent-{main}"));
     let (manifest, archive) = (folder.join("manifest"), folder.join("agent.jar"));
-    let lines = ["Premain-Class: Redefines", "Can-Redefine-Classes: true"];
-    let text = format!("{}\nCan-Retransform-Classes: true\n", lines.join("\n"));
+    let allowed = "Can-Redefine-Classes: true\nCan-Retransform-Classes: true\n";
+    let text = format!("Premain-Class: {main}\n{allowed}");
     std::fs::write(&manifest, text).expect("a manifest is written");
     let mut jar = Command::new("jar");
-    jar.arg("cfm").arg(&archive).arg(&manifest).arg("-C").arg(classes).arg("Redefines.class");
+    jar.arg("cfm").arg(&archive).arg(&manifest).arg("-C").arg(classes);
+    jar.arg(format!("{main}.class"));
     assert!(jar.status().is_ok_and(|status| status.success()), "jar makes an archive");
     archive
 }
@@ -357,7 +358,7 @@ fn classes_that_another_agent_redefines_are_recorded_as_before() {
     let sources = sources.map(|(file, source)| (file.to_owned(), source.to_owned()));
     let classes = compile_for(&["--add-exports", exports], "Redefines", &sources, "");
     let mut command = java(&classes, "Redefines");
-    let agent = format!("-javaagent:{}", arg(&agent_archive(&classes)));
+    let agent = format!("-javaagent:{}", arg(&agent_archive(&classes, "Redefines")));
     command.splice(1..1, [agent, format!("--add-exports={exports}")]);
     let plain = try_run(&command).expect("it ends").with_code(0);
     let expected = "plain 10\nmixed 20\nagain 30\nfound 40\nmixed 50\n[element, another]\nrefused\n\
@@ -370,4 +371,47 @@ fn classes_that_another_agent_redefines_are_recorded_as_before() {
         recorded.in_file("Tally.java").filter(|event| recorded.words(event).contains(&what)).count()
     };
     assert_eq!((of_count("writes"), of_count("reads")), (50, 55));
+}
+
+const LOADED: &str = r#"
+import java.lang.instrument.Instrumentation;
+import java.util.ArrayList;
+import java.util.List;
+
+public class Loaded {
+    static Instrumentation instrumentation;
+    static final List<String> names = new ArrayList<>();
+
+    public static void premain(String options, Instrumentation given) { instrumentation = given; }
+
+    static class One {}
+    static class Two {}
+    static class Three {}
+    static class Four {}
+    static class Five {}
+
+    public static void main(String[] args) {
+        Object[] all = {new One(), new Two(), new Three(), new Four(), new Five()};
+        for (Class<?> type : instrumentation.getInitiatedClasses(Loaded.class.getClassLoader())) {
+            if (type.getName().startsWith("Loaded")) names.add(type.getName());
+        }
+        System.out.println(all.length + " " + names);
+    }
+}
+"#;
+
+/// The JVM gives them in the order of their addresses.
+#[test]
+fn loaded_classes_come_in_the_same_order_in_each_run() {
+    let classes = compile_one("Loaded.java", LOADED);
+    let mut command = java(&classes, "Loaded");
+    command.insert(1, format!("-javaagent:{}", arg(&agent_archive(&classes, "Loaded"))));
+    let folder = scratch("loaded");
+    let traces = ["first.utr", "second.utr"].map(|name| folder.join(name));
+    for trace in &traces {
+        let done = Running::start(&mut recording(trace, &[], &command)).finish().with_code(0);
+        let expected = "Loaded, Loaded$Five, Loaded$Four, Loaded$One, Loaded$Three, Loaded$Two";
+        assert_eq!(done.stdout, format!("5 [{expected}]\n"), "{done}");
+        run(&["replay", arg(trace)]).with_code(0).saying("events exactly");
+    }
 }

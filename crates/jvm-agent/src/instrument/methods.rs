@@ -44,6 +44,10 @@ const SYSTEM_RANDOM: &str = "sun/security/provider/NativePRNG$RandomIO";
 const HANDLER: &str = "startReferenceHandlerThread";
 const INSTRUMENTATION: &str = "sun/instrument/InstrumentationImpl";
 const STATE: &str = "(Ljava/lang/Thread$State;Ljava/lang/Thread;)Ljava/lang/Thread$State;";
+const LOADED: Special = Special::Result {
+    probe: "loaded",
+    descriptor: "([Ljava/lang/Class;Ljava/lang/Object;)[Ljava/lang/Class;",
+};
 const SEEDS: &str = "sun/security/provider/SeedGenerator";
 
 const SPECIAL: &[(&str, &str, &str, Special)] = &[
@@ -67,6 +71,8 @@ const SPECIAL: &[(&str, &str, &str, Special)] = &[
     ("java/lang/Thread", "exit", "()V", Special::Machinery),
     ("java/lang/Thread", "getState", "()", Special::Result { probe: "state", descriptor: STATE }),
     (INSTRUMENTATION, "addTransformer", "", Special::After("transformerAdded")),
+    (INSTRUMENTATION, "getAllLoadedClasses", "", LOADED),
+    (INSTRUMENTATION, "getInitiatedClasses", "", LOADED),
     // The program has ended: the JVM ends, whatever the threads are doing.
     ("java/lang/Shutdown", "exit", "(I)V", Special::Exit),
     ("java/lang/Shutdown", "halt", "(I)V", Special::Exit),

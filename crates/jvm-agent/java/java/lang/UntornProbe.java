@@ -398,18 +398,28 @@ public final class UntornProbe {
     /** The methods of a class as the program gets them: with their modifiers, and in the same order in each run. */
     public static java.lang.reflect.Method[] declared(java.lang.reflect.Method[] methods) {
         if (ready && methods.length != 0) restoreModifiers(methods[0].getDeclaringClass(), methods);
-        return sorted(methods);
+        String[] keys = new String[methods.length];
+        for (int index = 0; index < methods.length; index++) keys[index] = signature(methods[index]);
+        sort(methods, keys);
+        return methods;
+    }
+
+    /** The loaded classes that another agent has asked for, in the same order in each run. */
+    public static Class<?>[] loaded(Class<?>[] classes, Object instrumentation) {
+        String[] keys = new String[classes.length];
+        for (int index = 0; index < classes.length; index++) keys[index] = classes[index].getName();
+        sort(classes, keys);
+        return classes;
     }
 
     /** Makes those methods synchronized again whose monitor was made explicit. */
     private static native void restoreModifiers(Class<?> of, java.lang.reflect.Method[] methods);
 
-    /** Sorts by name and types. The JVM sorts by the addresses of the names, which differ between runs. */
-    private static java.lang.reflect.Method[] sorted(java.lang.reflect.Method[] methods) {
-        String[] keys = new String[methods.length];
-        for (int next = 0; next < methods.length; next++) {
-            java.lang.reflect.Method method = methods[next];
-            String key = signature(method);
+    /** Sorts things by their keys. The JVM sorts by the addresses of names, which differ between runs. */
+    private static void sort(Object[] things, String[] keys) {
+        for (int next = 0; next < things.length; next++) {
+            Object thing = things[next];
+            String key = keys[next];
             int low = 0;
             int high = next;
             while (low < high) {
@@ -420,12 +430,11 @@ public final class UntornProbe {
                     high = middle;
                 }
             }
-            System.arraycopy(methods, low, methods, low + 1, next - low);
+            System.arraycopy(things, low, things, low + 1, next - low);
             System.arraycopy(keys, low, keys, low + 1, next - low);
-            methods[low] = method;
+            things[low] = thing;
             keys[low] = key;
         }
-        return methods;
     }
 
     /** Without a string builder, whose accesses would be recorded. */

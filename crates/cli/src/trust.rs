@@ -10,8 +10,8 @@ use crate::console;
 use crate::exit::{CliError, Result};
 
 /// Variables that are listed, and characters of each that are shown, at most.
-const MOST_VARIABLES: usize = 12;
-const MOST_CHARACTERS: usize = 200;
+const MAX_VARIABLES: usize = 12;
+const MAX_CHARACTERS: usize = 200;
 
 /// What a file says is run.
 #[derive(Debug)]
@@ -58,18 +58,18 @@ impl Foreign<'_> {
 }
 
 fn variables(what: &str, all: &BTreeMap<String, String>) -> Option<String> {
-    let pairs = all.iter().take(MOST_VARIABLES);
+    let pairs = all.iter().take(MAX_VARIABLES);
     let mut shown: Vec<String> =
         pairs.map(|(name, value)| format!("{}={}", plain(name), quoted(value))).collect();
-    if all.len() > MOST_VARIABLES {
-        shown.push(format!("and {} more", all.len() - MOST_VARIABLES));
+    if all.len() > MAX_VARIABLES {
+        shown.push(format!("and {} more", all.len() - MAX_VARIABLES));
     }
     (!shown.is_empty()).then(|| format!("{what} {}", shown.join(" ")))
 }
 
 /// A word as a shell would need it, and nothing that a terminal would obey.
 fn quoted(word: &str) -> String {
-    let cut: String = word.chars().take(MOST_CHARACTERS).collect();
+    let cut: String = word.chars().take(MAX_CHARACTERS).collect();
     let more = if cut.len() < word.len() { "…" } else { "" };
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@%".contains(c);
     match !cut.is_empty() && cut.chars().all(is_plain) {

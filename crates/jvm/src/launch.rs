@@ -11,7 +11,7 @@ use untorn_jvm_protocol::jvm_options::{TOOL_OPTIONS, put_agent};
 use untorn_jvm_protocol::jvm_selection::{JvmSelector, SELECT, SeenJvm, Selection, read_seen};
 use untorn_runtime_protocol::Progress;
 
-use untorn_frontend::{FrontEndError, PrivateFolder, processes};
+use untorn_frontend::{ExitKind, FrontEndError, PrivateFolder, RecordedTrace, processes};
 
 use crate::jdk::find_program;
 
@@ -193,6 +193,22 @@ impl Launch {
     /// The JVMs that ran a program below the command, if it was not `java` itself.
     pub fn seen(&self) -> Vec<SeenJvm> {
         read_seen(&self.seen_file())
+    }
+
+    /// Whether the agent could write all of the trace. A part of it looks like that of another run.
+    pub(crate) fn has_written(&self, trace: &Path, ended: ExitKind) -> Result<(), FrontEndError> {
+        let Some(fault) = self.progress().and_then(|said| said.fault) else { return Ok(()) };
+        match RecordedTrace::read(trace) {
+            Ok(whole) if whole.cut.is_none() => Ok(()),
+            _ => Err(FrontEndError::run(fault)
+                .details([format!(
+                    "{} is not whole; the program ended with {ended}",
+                    trace.display()
+                )])
+                .way_out(
+                    "make room, or have the trace written elsewhere: -o of record, --out of check",
+                )),
+        }
     }
 
     /// What the agent last said; `None` if it said nothing.

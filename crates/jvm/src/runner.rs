@@ -351,7 +351,7 @@ impl Worker {
     fn run_by(&mut self, config: &Config, extra: &[String]) -> Result<RunResult, FrontEndError> {
         let begin = Instant::now();
         let ended = self.execute(config, extra)?;
-        self.has_written(&config.trace, ended)?;
+        self.launch.has_written(&config.trace, ended)?;
         if matches!(self.streams, Streams::Kept(_)) {
             // A run that is steered may be much slower than one that is not, but not for ever.
             let measure = (begin.elapsed() * 20).max(Duration::from_secs(20));
@@ -361,22 +361,6 @@ impl Worker {
         match &self.streams {
             Streams::Shared => self.shared_result(ended, &start, &config.trace),
             Streams::Kept(files) => self.kept_result(ended, &start, self.launch.progress(), files),
-        }
-    }
-
-    /// Whether the agent could write all of the trace. A part of it looks like that of another run.
-    fn has_written(&self, trace: &Path, ended: ExitKind) -> Result<(), FrontEndError> {
-        let Some(fault) = self.launch.progress().and_then(|said| said.fault) else { return Ok(()) };
-        match RecordedTrace::read(trace) {
-            Ok(whole) if whole.cut.is_none() => Ok(()),
-            _ => Err(FrontEndError::run(fault)
-                .details([format!(
-                    "{} is not whole; the program ended with {ended}",
-                    trace.display()
-                )])
-                .way_out(
-                    "make room, or have the trace written elsewhere: -o of record, --out of check",
-                )),
         }
     }
 

@@ -267,7 +267,9 @@ unsafe fn load(vm: *mut JavaVM, options: Option<&CStr>) -> Result<(), LoadError>
     let monitors = LoadedMonitors::default();
     let _ = AGENT.set(Agent { run, host, originals, rewriter, monitors, server, path_log, vm });
     ask_for_events(jvmti)?;
-    agent().map_or(Ok(()), Agent::be_last)?;
+    if let Some(agent) = agent() {
+        agent.stay_last();
+    }
     Ok(())
 }
 

@@ -174,12 +174,7 @@ unsafe extern "system" fn await_references(env: *mut JNIEnv, _: jclass) {
 }
 
 unsafe extern "system" fn transformer_added(env: *mut JNIEnv, _: jclass) {
-    callback(env, |agent, _| {
-        if agent.be_last().is_err() {
-            let why = "classes that other agents redefine are not recorded any more";
-            agent.control().recorder().note(why.to_owned());
-        }
-    });
+    callback(env, |agent, _| agent.stay_last());
 }
 
 /// Sleeps in real time.

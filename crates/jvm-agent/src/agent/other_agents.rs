@@ -24,7 +24,15 @@ static LAST: Mutex<Option<Jvmti>> = Mutex::new(None);
 
 impl Agent {
     /// From now on redefined classes come here after all agents that exist so far.
-    pub(super) fn be_last(&self) -> Result<(), JvmtiFault> {
+    pub(super) fn stay_last(&self) {
+        if let Err(fault) = self.be_last() {
+            let what =
+                "classes that other agents redefine may be refused by the JVM, or not be recorded";
+            self.control().recorder().note(format!("{what}: {fault}"));
+        }
+    }
+
+    fn be_last(&self) -> Result<(), JvmtiFault> {
         let Some(vm) = self.vm() else { return Ok(()) };
         // SAFETY: `vm` is the JVM that loaded the agent.
         let last = unsafe { Jvmti::new(vm) }?;

@@ -80,7 +80,7 @@ fn run() -> Result<ExitCode> {
         Command::Cc(args) => return build::compile(Language::C, &args).map(ExitCode::from),
         Command::Cxx(args) => return build::compile(Language::Cpp, &args).map(ExitCode::from),
         Command::Cargo(args) => return build::cargo(&args).map(ExitCode::from),
-        Command::Make(args) => return Err(build::make(&args)),
+        Command::Make(args) => return build::make(&args).map(ExitCode::from),
         Command::Trace(command) => trace::run(&trace::config::TraceTask::new(command)?),
         Command::Mcp => mcp::run(),
         Command::Completions(args) => completions::run(&args),

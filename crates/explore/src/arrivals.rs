@@ -3,6 +3,8 @@
 use rustc_hash::FxHashMap;
 use untorn_trace::{Access, Event, Op, SiteId, Tables, ThreadId, VarId, VarRole};
 
+use crate::places;
+
 /// How often a thread had come to the place of an event to do what it does, this time included; and whether the event is
 /// an arrival of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -38,6 +40,8 @@ struct Last {
 #[derive(Debug)]
 pub(crate) struct Arrivals<'t> {
     tables: &'t Tables,
+    /// For each site, the first one of the same instruction: a plan names instructions.
+    instructions: Vec<SiteId>,
     counts: FxHashMap<(ThreadId, SiteId, usize), u32>,
     /// By thread: the last two events.
     last: Vec<[Option<Last>; 2]>,
@@ -45,7 +49,8 @@ pub(crate) struct Arrivals<'t> {
 
 impl<'t> Arrivals<'t> {
     pub(crate) fn new(tables: &'t Tables) -> Self {
-        Self { tables, counts: FxHashMap::default(), last: Vec::new() }
+        let instructions = places::instructions(tables);
+        Self { tables, instructions, counts: FxHashMap::default(), last: Vec::new() }
     }
 
     /// The next event of the run. None but accesses, acquisitions and releases have a place that a plan can name.
@@ -64,7 +69,8 @@ impl<'t> Arrivals<'t> {
         if !is_named {
             return Arrival::default();
         }
-        let count = self.counts.entry((event.thread, event.site, event.op.code())).or_default();
+        let instruction = self.instructions.get(event.site.index()).copied().unwrap_or(event.site);
+        let count = self.counts.entry((event.thread, instruction, event.op.code())).or_default();
         *count += u32::from(!is_same);
         Arrival { count: *count, is_own: !is_same }
     }

@@ -36,6 +36,7 @@ mod run;
 mod signals;
 mod sites;
 mod symbols;
+mod texts;
 mod turn;
 mod watchdog;
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use untorn_runtime::Record;
 use untorn_schedule::Arrival;
 
-use crate::inside::Inside;
+use crate::inside::{Inside, clean_stack};
 use crate::interpose::real;
 use crate::patience;
 use crate::run;
@@ -199,6 +199,56 @@ fn is_readable(address: usize, bytes: usize) -> bool {
     })
 }
 
+/// Whether the write that was announced is a copy of what is about to be read, so that it has not happened yet: gcc announces
+/// the write of an assigned structure before its read. Then as many bytes are read, and what is written to is as it was
+/// when that was announced. (If a write changes nothing, it does not matter when it happens.)
+#[inline(always)]
+pub(crate) fn is_copy(bytes: usize) -> bool {
+    HOT.written_bytes.load(Relaxed) == bytes && is_unchanged(bytes)
+}
+
+#[inline(never)]
+fn is_unchanged(bytes: usize) -> bool {
+    let (first, address) = (HOT.written_records.load(Relaxed), HOT.written_address.load(Relaxed));
+    let end = HOT.position.load(Relaxed);
+    let mut at = first;
+    for piece in pieces(address, bytes).take(MAX_PIECES) {
+        // SAFETY: records of this buffer up to the position; `first` is one of them, or the comparison below fails.
+        if at >= end || unsafe { (*(at as *const Record)).value } != piece.load() {
+            return false;
+        }
+        at += Record::SIZE;
+    }
+    at == end
+}
+
+/// Such a read: it comes before the write, also in the trace, and others may run before it.
+#[inline(never)]
+pub(crate) fn read_before_write(site: Found, address: usize, bytes: usize) {
+    let (first, end) = (HOT.written_records.load(Relaxed), HOT.position.load(Relaxed));
+    let (target, count) = (HOT.written_address.load(Relaxed), (end - first) / Record::SIZE);
+    // SAFETY: the last records of this buffer, as `is_unchanged` has found.
+    let written = unsafe { std::slice::from_raw_parts(first as *const Record, count) };
+    let inside = Inside::enter();
+    let written = written.to_vec();
+    drop(inside);
+    HOT.position.store(first, Relaxed);
+    HOT.written_bytes.store(0, Relaxed);
+    if ready(site, address, false) {
+        for piece in pieces(address, bytes).take(MAX_PIECES) {
+            put(site.number(), piece, piece.load());
+        }
+        let first = HOT.position.load(Relaxed);
+        for record in written {
+            let at = HOT.position.load(Relaxed);
+            // SAFETY: the position is that of a record in the buffer, or in the room behind its limit.
+            unsafe { (at as *mut Record).write(record) };
+            HOT.position.store(at + Record::SIZE, Relaxed);
+        }
+        await_write(first, target, bytes);
+    }
+}
+
 /// Whether a write was announced that may not have happened yet.
 pub(crate) fn awaits_settling() -> bool {
     HOT.written_bytes.load(Relaxed) != 0
@@ -222,7 +272,9 @@ pub(crate) fn ready(site: Found, address: usize, write: bool) -> bool {
     if HOT.position.load(Relaxed) < HOT.limit.load(Relaxed) && !site.asks() {
         return true;
     }
-    stop(site, address, write)
+    let is_recorded = stop(site, address, write);
+    clean_stack::<1024>();
+    is_recorded
 }
 
 #[cold]

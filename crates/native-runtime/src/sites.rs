@@ -41,6 +41,11 @@ pub(crate) enum Kind {
     Free,
     /// Bytes of a large range that have no events: their number.
     LeftOut,
+    /// A block that the author has marked begins; the value is the number of its name. The innermost one ends.
+    BlockBegin,
+    BlockEnd,
+    /// The author names memory: the number of the name, and how long it is.
+    Name,
     /// A thread starts or ends, wherever; its event is a special record.
     Thread,
 }

@@ -67,6 +67,11 @@ pub fn run(arguments: &[OsString]) -> Result<i32, FrontEndError> {
     let flags = all_flags(environment(FLAGS), environment("RUSTFLAGS"), own_flags(&runtime));
     let mut command = Command::new("cargo");
     command.args(arguments).env("RUSTC_BOOTSTRAP", "1").env(FLAGS, flags);
+    for profile in ["DEV", "RELEASE", "TEST", "BENCH"] {
+        // Whatever the project says: without them, nothing has a name.
+        command.env(format!("CARGO_PROFILE_{profile}_DEBUG"), "full");
+        command.env(format!("CARGO_PROFILE_{profile}_STRIP"), "none");
+    }
     if environment("CARGO_BUILD_TARGET").is_none() {
         command.env("CARGO_BUILD_TARGET", TARGET);
     }

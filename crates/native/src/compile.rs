@@ -5,7 +5,6 @@
 //! stay where the build puts them, and everything else is passed on as it came.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
@@ -57,6 +56,50 @@ const GCC: [&str; 3] = ["-fno-tree-loop-im", "-fno-tree-pre", "-fno-store-mergin
 /// Without it the read of `x++` is left out.
 const CLANG: [&str; 2] = ["-mllvm", "-tsan-instrument-read-before-write"];
 
+/// Compilers that take the same options.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Family {
+    Gcc,
+    Clang,
+}
+
+impl Family {
+    fn of(compiler: &OsStr) -> Self {
+        let is_clang = compiler.as_encoded_bytes().windows(5).any(|part| part == b"clang");
+        if is_clang { Self::Clang } else { Self::Gcc }
+    }
+}
+
+/// What our wrapper adds behind the user's own options.
+fn instrumentation(family: Family, language: Language) -> Vec<String> {
+    let mut options: Vec<&str> = vec!["-g", "-fsanitize=thread", "-D__UNTORN__=1"];
+    match family {
+        Family::Gcc => {
+            options.extend(GCC);
+            // Else small calls of these are accesses that nobody sees.
+            options.extend(["-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memset"]);
+            // Warnings that are due to us must not end a build that takes them for errors.
+            options.extend(["-Wno-builtin-declaration-mismatch", "-Wno-tsan"]);
+        }
+        Family::Clang => {
+            options.extend(CLANG);
+            options.push("-fno-sanitize-link-runtime");
+        }
+    }
+    if language == Language::Cpp {
+        // What strings do is compiled into the program, where it is seen, and not left to the library.
+        options.push("-D_GLIBCXX_EXTERN_TEMPLATE=0");
+    }
+    // The level of checks that replaces calls by others has nothing to tell us.
+    options.push("-U_FORTIFY_SOURCE");
+    options.into_iter().map(str::to_owned).collect()
+}
+
+/// What tells the author's intentions; see the file itself.
+pub const HEADER: &str = include_str!("../include/untorn.h");
+/// The option by which our wrapper prints it, and calls no compiler.
+pub const PRINT_HEADER: &str = "--untorn-header";
+
 /// What a call of the compiler does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
@@ -99,27 +142,17 @@ pub fn run(language: Language, arguments: &[OsString]) -> Result<i32, FrontEndEr
         return Err(FrontEndError::input("a static executable cannot be recorded")
             .way_out("link without -static: the runtime is a shared library"));
     }
-    let is_clang = compiler.as_encoded_bytes().windows(5).any(|part| part == b"clang");
+    let family = Family::of(&compiler);
     let runtime = find_runtime()?;
-    if is_clang {
-        command.args(arguments).args(["-g", "-fsanitize=thread"]).args(CLANG);
-        command.arg("-fno-sanitize-link-runtime");
-    } else {
-        command.args(arguments).args(["-g", "-fsanitize=thread"]).args(GCC);
-        // Else small calls of these are accesses that nobody sees.
-        command.args(["memcpy", "memmove", "memset"].map(|name| format!("-fno-builtin-{name}")));
-    }
-    // The level of checks that replaces calls by others has nothing to tell us.
-    command.args(["-U_FORTIFY_SOURCE", "-Wno-builtin-declaration-mismatch"]);
+    command.args(arguments).args(instrumentation(family, language));
     if step == Step::Compiles {
         return status(language, &compiler, &mut command);
     }
     let folder = LinkFolder::new(&runtime)?;
-    if is_clang {
-        command.arg("-Wl,--no-as-needed").arg(&runtime);
-    } else {
-        command.arg(joined("-L", folder.0.path()));
-    }
+    match family {
+        Family::Clang => command.arg("-Wl,--no-as-needed").arg(&runtime),
+        Family::Gcc => command.arg(joined("-L", folder.0.path())),
+    };
     let place = runtime.parent().unwrap_or(Path::new("/"));
     command.arg(joined("-Wl,-rpath,", place)).arg("-Wl,--allow-shlib-undefined");
     command.args(WRAPPED.map(|name| format!("-Wl,--wrap={name}")));
@@ -174,9 +207,11 @@ pub(crate) fn code_of(status: ExitStatus) -> i32 {
 
 /// Runs a build with our wrappers in place of its compilers: `untorn make -- -j4`.
 ///
+/// Builds that call `gcc` by its name get our wrapper, too. Gives the exit code.
+///
 /// # Errors
-/// If it cannot be started. Else it does not come back.
-pub fn build(tool: &str, arguments: &[OsString]) -> FrontEndError {
+/// If it cannot be started.
+pub fn build(tool: &str, arguments: &[OsString]) -> Result<i32, FrontEndError> {
     let own = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("untorn"));
     let wrapper = |name: &str| format!("{} {name}", own.display());
     let (cc, cxx) = (wrapper("cc"), wrapper("c++"));
@@ -186,8 +221,62 @@ pub fn build(tool: &str, arguments: &[OsString]) -> FrontEndError {
         // What a makefile sets counts more than the environment, and what the command line sets most of all.
         command.arg(format!("CC={cc}")).arg(format!("CXX={cxx}"));
     }
-    let error = command.args(arguments).exec();
-    FrontEndError::run(format!("cannot start '{tool}': {error}"))
+    let stand_ins = StandIns::new(&own)?;
+    stand_ins.put_in_front(&mut command);
+    match command.args(arguments).status() {
+        Ok(status) => Ok(code_of(status)),
+        Err(error) => Err(FrontEndError::run(format!("cannot start '{tool}': {error}"))),
+    }
+}
+
+/// The wrappers under the names of compilers, for builds that call those by name.
+struct StandIns {
+    folder: PrivateFolder,
+    /// The compilers themselves.
+    real: [OsString; 2],
+}
+
+impl StandIns {
+    fn new(own: &Path) -> Result<Self, FrontEndError> {
+        use std::os::unix::fs::PermissionsExt;
+        let failed = |error: std::io::Error| {
+            FrontEndError::run(format!("cannot write a file for the build: {error}"))
+        };
+        let real = [Language::C, Language::Cpp].map(|language| found(&language.compiler()));
+        let folder = PrivateFolder::create_in(&std::env::temp_dir()).map_err(failed)?;
+        let own = own.display().to_string().replace('\'', "'\\''");
+        let names = [("cc", ["gcc", "cc", "clang"]), ("c++", ["g++", "c++", "clang++"])];
+        for (wrapper, names) in names {
+            for name in names.into_iter().filter(|name| on_path(name)) {
+                let script = format!("#!/bin/sh\nexec '{own}' {wrapper} \"$@\"\n");
+                let path = folder.write(name, script.as_bytes()).map_err(failed)?;
+                let executable = std::fs::Permissions::from_mode(0o700);
+                std::fs::set_permissions(path, executable).map_err(failed)?;
+            }
+        }
+        Ok(Self { folder, real })
+    }
+
+    /// Has a build find them before the compilers, and them the compilers.
+    fn put_in_front(&self, build: &mut Command) {
+        let before = std::env::var_os("PATH").unwrap_or_default();
+        let folders = [self.folder.path().to_owned()].into_iter();
+        let folders = folders.chain(std::env::split_paths(&before));
+        if let Ok(path) = std::env::join_paths(folders) {
+            let [cc, cxx] = &self.real;
+            build.env("PATH", path).env("UNTORN_CC", cc).env("UNTORN_CXX", cxx);
+        }
+    }
+}
+
+/// Where a compiler is, so that it is found behind a stand-in of the same name.
+fn found(compiler: &OsStr) -> OsString {
+    if Path::new(compiler).components().count() > 1 {
+        return compiler.to_owned();
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&folders).map(|folder| folder.join(compiler));
+    places.find(|path| path.is_file()).map_or(compiler.to_owned(), PathBuf::into_os_string)
 }
 
 #[cfg(test)]

@@ -10,8 +10,12 @@ fn read<const SIZE: usize>(address: usize, pc: usize, kind: Kind) {
     if !probe::is_owner() && !probe::outsider() {
         return;
     }
-    probe::settle();
     let site = sites::find(pc, kind);
+    if probe::is_copy(SIZE) {
+        probe::read_before_write(site, address, SIZE);
+        return;
+    }
+    probe::settle();
     if !probe::ready(site, address, false) {
         return;
     }
@@ -37,7 +41,8 @@ fn write<const SIZE: usize>(address: usize, pc: usize, kind: Kind) {
     }
     let first = probe::HOT.position.load(std::sync::atomic::Ordering::Relaxed);
     if (address & 7) + SIZE <= 8 {
-        probe::put(site.number(), Piece { address, size: SIZE }, 0);
+        let piece = Piece { address, size: SIZE };
+        probe::put(site.number(), piece, piece.load());
     } else {
         put_written(site.number(), address, SIZE);
     }
@@ -54,7 +59,8 @@ pub(super) fn put_read(site: u32, address: usize, bytes: usize) {
 #[inline(never)]
 pub(super) fn put_written(site: u32, address: usize, bytes: usize) {
     for piece in probe::pieces(address, bytes).take(MAX_PIECES) {
-        probe::put(site, piece, 0);
+        // What was there before: see `is_copy`.
+        probe::put(site, piece, piece.load());
     }
 }
 

@@ -4,24 +4,24 @@ use crate::abi::stub;
 use crate::probe::{self, Piece};
 use crate::sites::{self, Kind};
 
-/// A function begins: `pc` is in it, and its frame lies below `stack`.
-extern "C" fn entered(_caller: usize, stack: usize, pc: usize) {
-    activation(pc, Kind::Enter, stack);
+/// A function begins: it returns to `caller`, `pc` is in it, and its frame lies below `stack`.
+extern "C" fn entered(caller: usize, stack: usize, pc: usize) {
+    activation(pc, Kind::Enter, stack, caller);
 }
 
 extern "C" fn left(stack: usize, pc: usize) {
-    activation(pc, Kind::Leave, stack);
+    activation(pc, Kind::Leave, stack, 0);
 }
 
 #[inline(always)]
-fn activation(pc: usize, kind: Kind, stack: usize) {
+fn activation(pc: usize, kind: Kind, stack: usize, value: usize) {
     if !probe::is_owner() && !probe::outsider() {
         return;
     }
     probe::settle();
     let site = sites::find(pc, kind);
     if probe::ready(site, 0, false) {
-        probe::put(site.number(), Piece { address: stack, size: 8 }, 0);
+        probe::put(site.number(), Piece { address: stack, size: 8 }, value as u64);
     }
 }
 

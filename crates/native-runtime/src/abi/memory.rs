@@ -61,6 +61,10 @@ fn access(ranges: &[Range], pc: usize) {
 }
 
 extern "C" fn read_by_compiler(address: usize, bytes: usize, pc: usize) {
+    if probe::is_owner() && bytes <= MOST && probe::is_copy(bytes) {
+        probe::read_before_write(sites::find(pc, Kind::Read), address, bytes);
+        return;
+    }
     access(&[read(address, bytes)], pc);
 }
 

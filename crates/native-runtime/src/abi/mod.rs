@@ -3,6 +3,7 @@
 //! Each is a stub of two instructions, which passes its return address on as a further argument.
 
 mod access;
+mod annotations;
 mod atomic;
 mod functions;
 mod memory;

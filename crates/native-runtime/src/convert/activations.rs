@@ -11,6 +11,9 @@ use untorn_trace::tables::LabelFacts;
 use super::Converter;
 use super::meaning::Meaning;
 
+/// In place of the mutex of a block: the author has marked it.
+const MARKED: usize = 1;
+
 /// How far below its first frame a stack may reach.
 const STACK: usize = 8 << 20;
 
@@ -24,6 +27,9 @@ pub(super) struct Activation {
     is_named: bool,
     /// The trace has its beginning: it is written with the first event inside.
     shown: bool,
+    /// Of code that comes with the language: the place in the user's code from which it was called. Such code is part of
+    /// its caller, and the trace does not have its calls. 0 of the user's own.
+    caller: usize,
 }
 
 /// A block that was begun.
@@ -47,6 +53,27 @@ pub(super) struct Stack {
 }
 
 impl Stack {
+    /// Where the user's code has called what comes with the language and now runs; 0 if it is the user's own.
+    pub(super) fn caller(&self) -> usize {
+        self.activations.last().map_or(0, |top| top.caller)
+    }
+
+    /// The outermost activation that ends when a function is left with that stack pointer, and the return address is in
+    /// `label`. A function may leave by a jump to our hook: then the return address is that of its caller, and the stack
+    /// pointer is above its frame.
+    fn left(&self, stack: usize, label: LabelId) -> Option<usize> {
+        let last = self.activations.len().checked_sub(1)?;
+        if self.activations[last].label == label {
+            return Some(last);
+        }
+        if self.activations[last].stack < stack {
+            // Those of whose caller the frame lies below, too, were left by a long jump.
+            let is_caller_there = |&at: &usize| self.activations[at - 1].stack >= stack;
+            return Some((1..=last).rev().find(is_caller_there).unwrap_or(0));
+        }
+        self.activations.iter().rposition(|entered| entered.label == label)
+    }
+
     fn holds(&self, address: usize) -> bool {
         let Some(first) = self.activations.first() else { return false };
         // The frame of the first function reaches somewhat above its stack pointer.
@@ -68,7 +95,8 @@ impl Stacks {
         let own = self.0.iter().enumerate().filter(|(_, stack)| stack.holds(address));
         let (thread, _) = own.min_by_key(|(_, stack)| stack.activations[0].stack)?;
         let activations = &self.0[thread].activations;
-        let own = activations.iter().rev().find(|activation| activation.stack <= address);
+        // Frames of what was called later lie below.
+        let own = activations.iter().find(|activation| activation.stack <= address);
         let own = own.or(activations.last())?;
         Some((thread, own.label, address.wrapping_sub(own.stack)))
     }
@@ -80,7 +108,13 @@ impl Stacks {
 }
 
 impl Converter {
-    pub(super) fn enter(&mut self, thread: ThreadId, stack: usize, meaning: Meaning) {
+    pub(super) fn enter(
+        &mut self,
+        thread: ThreadId,
+        stack: usize,
+        caller: usize,
+        meaning: Meaning,
+    ) {
         // What a long jump left behind lies below.
         while let Some(top) = self.stacks.0[thread.index()].activations.last()
             && top.stack <= stack
@@ -89,15 +123,21 @@ impl Converter {
         }
         let own = &mut self.stacks.0[thread.index()];
         own.shown = own.shown.min(own.activations.len());
-        let is_first = own.activations.is_empty();
+        let is_first = own.activations.iter().all(|outer| outer.caller != 0);
+        let caller = match (meaning.is_transparent, own.caller()) {
+            (false, _) => 0,
+            (true, 0) => caller.max(1),
+            (true, outer) => outer,
+        };
         own.activations.push(Activation {
             label: meaning.label,
             site: meaning.site,
             stack,
             is_named: meaning.is_named,
             shown: false,
+            caller,
         });
-        if is_first {
+        if is_first && caller == 0 {
             let facts = self.tables.label_facts(meaning.label);
             self.tables.set_label_facts(meaning.label, LabelFacts { is_entry: true, ..facts });
         }
@@ -119,6 +159,9 @@ impl Converter {
         own.shown = own.activations.len();
         for at in from..self.stacks.0[thread.index()].activations.len() {
             let activation = &mut self.stacks.0[thread.index()].activations[at];
+            if activation.caller != 0 && !activation.is_named {
+                continue;
+            }
             activation.shown = true;
             let Activation { label, site, is_named, .. } = *activation;
             let call = Op::Call { method: label, known: false, value: Value(0) };
@@ -131,10 +174,14 @@ impl Converter {
         }
     }
 
-    pub(super) fn leave(&mut self, thread: ThreadId, meaning: Meaning, out: &mut Writer<File>) {
-        let own = &self.stacks.0[thread.index()];
-        let depth = own.activations.iter().rposition(|entered| entered.label == meaning.label);
-        let Some(depth) = depth else {
+    pub(super) fn leave(
+        &mut self,
+        thread: ThreadId,
+        stack: usize,
+        meaning: Meaning,
+        out: &mut Writer<File>,
+    ) {
+        let Some(depth) = self.stacks.0[thread.index()].left(stack, meaning.label) else {
             self.unmatched += 1;
             return;
         };
@@ -187,6 +234,33 @@ impl Converter {
     ) {
         let is_it = |block: &OpenBlock| block.address == 0 && block.label == label;
         self.end_block(thread, is_it, site, out);
+    }
+
+    /// The author has marked where a block begins.
+    pub(super) fn begin_marked(
+        &mut self,
+        thread: ThreadId,
+        name: u64,
+        meaning: Meaning,
+        out: &mut Writer<File>,
+    ) {
+        self.show_activations(thread, out);
+        let label = self.tables.labels.intern(&crate::texts::get(name));
+        let facts = self.tables.label_facts(meaning.label);
+        self.tables.set_label_facts(label, LabelFacts { is_entry: false, ..facts });
+        let (kind, lock) = (BlockKind::Named, LockId::NONE);
+        let block = OpenBlock { label, kind, address: MARKED, lock };
+        self.begin_block(thread, block, meaning.site, out);
+    }
+
+    pub(super) fn end_marked(
+        &mut self,
+        thread: ThreadId,
+        meaning: Meaning,
+        out: &mut Writer<File>,
+    ) {
+        self.show_activations(thread, out);
+        self.end_block(thread, |block| block.address == MARKED, meaning.site, out);
     }
 
     /// Ends the innermost such block. The blocks inside of it end as well and begin again: sections need not nest, and

@@ -18,8 +18,19 @@ struct Object {
     number: u32,
 }
 
+/// Memory that the author has named.
+#[derive(Clone, Debug)]
+struct NamedMemory {
+    end: usize,
+    id: ObjectId,
+    name: String,
+    number: u32,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Heap {
+    /// By their first address.
+    named: BTreeMap<usize, NamedMemory>,
     /// By their first address.
     objects: BTreeMap<usize, Object>,
     places: FxHashMap<String, u32>,
@@ -51,8 +62,24 @@ impl Heap {
         self.objects.insert(address, Object { end: address + bytes, id, place, number });
     }
 
+    /// What lies in named memory: `account->balance`, of which there may be several.
+    fn named_part(&self, address: usize) -> Option<(String, String, ObjectId)> {
+        let (from, memory) = self.named.range(..=address).next_back()?;
+        if address >= memory.end {
+            return None;
+        }
+        let offset = address - from;
+        let suffix = if offset == 0 { String::new() } else { format!("+{offset}") };
+        let name = format!("{}{suffix}", memory.name);
+        Some((format!("{name} #{}", memory.number), name, memory.id))
+    }
+
     fn remove(&mut self, address: usize, bytes: usize) {
         let end = address.saturating_add(bytes.max(1));
+        let gone: Vec<usize> = self.named.range(address..end).map(|(&from, _)| from).collect();
+        for from in gone {
+            self.named.remove(&from);
+        }
         let gone: Vec<usize> = self.objects.range(address..end).map(|(&from, _)| from).collect();
         for from in gone {
             self.objects.remove(&from);
@@ -61,6 +88,9 @@ impl Heap {
 
     /// The name of a part of an object, the same for all objects of its place, and the object.
     pub(super) fn part(&self, address: usize) -> Option<(String, String, ObjectId)> {
+        if let Some(found) = self.named_part(address) {
+            return Some(found);
+        }
         let (from, object) = self.objects.range(..=address).next_back()?;
         if address >= object.end {
             return None;
@@ -85,6 +115,19 @@ impl Converter {
             None => "unknown".to_owned(),
         };
         self.heap.add(address, bytes, place);
+    }
+
+    /// The author names memory.
+    pub(super) fn name_memory(&mut self, address: usize, value: u64) {
+        let (name, bytes) = (crate::texts::get(value >> 32), (value & 0xffff_ffff) as usize);
+        // What was accessed before has another name already.
+        self.words.forget(address, bytes);
+        let number = self.heap.places.entry(name.clone()).or_default();
+        *number += 1;
+        let number = *number;
+        let id = self.heap.next_id();
+        let memory = NamedMemory { end: address + bytes, id, name, number };
+        self.heap.named.insert(address, memory);
     }
 
     pub(super) fn freed(&mut self, address: usize, bytes: u64) {

@@ -1,6 +1,6 @@
 //! The meaning of a site for the trace, determined when it first records something.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use untorn_native_protocol::NativeSetup;
 use untorn_trace::formats::utr::ShapeMemo;
 use untorn_trace::glob;
@@ -20,12 +20,20 @@ pub(super) struct Meaning {
     pub(super) label: LabelId,
     /// A function that is meant to be atomic.
     pub(super) is_named: bool,
+    /// Code of streams, which the library of the language locks by itself: its accesses are nobody's business.
+    pub(super) is_stream: bool,
+    /// Code that comes with the language: it is its caller's.
+    pub(super) is_transparent: bool,
+    /// Where its memo is.
+    pub(super) memo: u32,
 }
 
 /// By site.
 #[derive(Default)]
 pub(super) struct Meanings {
     known: Vec<Option<Meaning>>,
+    /// Of code that comes with the language, by the place in the user's code from which it was called.
+    called: FxHashMap<(u32, usize), Meaning>,
     memos: Vec<ShapeMemo>,
     functions: FxHashSet<LabelId>,
 }
@@ -35,20 +43,36 @@ impl Meanings {
         self.known.get(site as usize).copied().flatten()
     }
 
-    pub(super) fn set(&mut self, meaning: Meaning) {
+    fn new_memo(&mut self) -> u32 {
+        self.memos.push(ShapeMemo::default());
+        self.memos.len() as u32 - 1
+    }
+
+    pub(super) fn set(&mut self, meaning: Meaning) -> Meaning {
+        let meaning = Meaning { memo: self.new_memo(), ..meaning };
         let index = meaning.number as usize;
         if index >= self.known.len() {
             self.known.resize(index + 1, None);
-            self.memos.resize(index + 1, ShapeMemo::default());
         }
         self.known[index] = Some(meaning);
         if meaning.kind == Kind::Enter {
             self.functions.insert(meaning.label);
         }
+        meaning
     }
 
-    pub(super) fn memo(&mut self, site: u32) -> &mut ShapeMemo {
-        &mut self.memos[site as usize]
+    pub(super) fn called_from(&self, site: u32, caller: usize) -> Option<Meaning> {
+        self.called.get(&(site, caller)).copied()
+    }
+
+    pub(super) fn set_called(&mut self, caller: usize, meaning: Meaning) -> Meaning {
+        let meaning = Meaning { memo: self.new_memo(), ..meaning };
+        self.called.insert((meaning.number, caller), meaning);
+        meaning
+    }
+
+    pub(super) fn memo(&mut self, meaning: &Meaning) -> &mut ShapeMemo {
+        &mut self.memos[meaning.memo as usize]
     }
 
     /// Functions that were seen, and whether there are any.
@@ -63,7 +87,27 @@ pub(super) fn find(tables: &mut Tables, setup: &NativeSetup, site: Option<Site>)
         kind: Kind::Thread,
         order: untorn_trace::MemoryOrder::Unknown,
     });
-    let place = symbols::place_of(site.pc);
+    describe(tables, setup, site, symbols::place_of(site.pc))
+}
+
+/// The same site as the line of the user's code that called it.
+pub(super) fn find_called(
+    tables: &mut Tables,
+    setup: &NativeSetup,
+    (meaning, site): (Meaning, Option<Site>),
+    caller: usize,
+) -> Meaning {
+    let place = symbols::place_of(caller);
+    match site.filter(|_| !place.is_library) {
+        Some(site) => {
+            let found = describe(tables, setup, site, place);
+            Meaning { number: meaning.number, is_transparent: true, ..found }
+        }
+        None => meaning,
+    }
+}
+
+fn describe(tables: &mut Tables, setup: &NativeSetup, site: Site, place: CodePlace) -> Meaning {
     let excluded = |pattern: &String| {
         glob::matches(pattern, &place.function) || glob::matches(pattern, &place.file)
     };
@@ -91,7 +135,36 @@ pub(super) fn find(tables: &mut Tables, setup: &NativeSetup, site: Option<Site>)
         .iter()
         .any(|pattern| glob::matches(pattern, function) || glob::matches(pattern, method));
     let id = intern(tables, &site, &place, is_library);
-    Meaning { number: 0, kind: site.kind, site: id, label, is_named }
+    Meaning {
+        number: 0,
+        kind: site.kind,
+        site: id,
+        label,
+        is_named,
+        is_stream: place.is_library && is_stream(&place.file),
+        // What has no debug information may be the user's.
+        is_transparent: place.is_library && !place.file.is_empty(),
+        memo: 0,
+    }
+}
+
+/// Whether a header of C++ is about streams.
+fn is_stream(file: &str) -> bool {
+    const STREAMS: [&str; 11] = [
+        "ostream",
+        "istream",
+        "iostream",
+        "streambuf",
+        "basic_ios",
+        "ios_base",
+        "ios",
+        "locale",
+        "fstream",
+        "sstream",
+        "stdio_sync_filebuf",
+    ];
+    let name = file.rsplit('/').next().unwrap_or(file);
+    file.contains("/c++/") && STREAMS.iter().any(|stream| name.starts_with(stream))
 }
 
 fn intern(tables: &mut Tables, site: &Site, place: &CodePlace, is_library: bool) -> SiteId {

@@ -42,6 +42,8 @@ pub(crate) struct Converter {
     stacks: Stacks,
     locks: LockModel,
     sync: SyncVars,
+    /// How many variables have had a name.
+    names: FxHashMap<String, u32>,
     /// Pointers by the order in which they occurred: their values mean nothing to anybody.
     pointers: FxHashMap<u64, u64>,
     /// Words of large ranges without an event.
@@ -64,6 +66,7 @@ impl Converter {
             stacks: Stacks::default(),
             locks: LockModel::default(),
             sync: SyncVars::default(),
+            names: FxHashMap::default(),
             pointers: FxHashMap::default(),
             left_out: 0,
             unmatched: 0,
@@ -90,7 +93,7 @@ impl Converter {
             self.special(thread, record, out);
             return;
         }
-        let meaning = self.meaning(record.site);
+        let meaning = self.meaning(thread, record.site);
         let address = u64::from(record.object) | u64::from(record.index & 0xffff) << 32;
         let piece = Piece { address: address as usize, size: (record.index >> 16) as usize };
         match meaning.kind {
@@ -102,8 +105,8 @@ impl Converter {
             Kind::AtomicWrite | Kind::UpdateWrite => {
                 self.access(thread, record, meaning, piece, true, out);
             }
-            Kind::Enter => self.enter(thread, piece.address, meaning),
-            Kind::Leave => self.leave(thread, meaning, out),
+            Kind::Enter => self.enter(thread, piece.address, record.value as usize, meaning),
+            Kind::Leave => self.leave(thread, piece.address, meaning, out),
             Kind::Acquire => self.acquire(thread, piece.address, meaning, out),
             Kind::Request => self.request(thread, piece.address, meaning, out),
             Kind::Release => self.release(thread, piece.address, meaning, out),
@@ -116,6 +119,9 @@ impl Converter {
             }
             Kind::Allocate => self.allocated(piece.address, record.value, meaning),
             Kind::Free => self.freed(piece.address, record.value),
+            Kind::BlockBegin => self.begin_marked(thread, record.value, meaning, out),
+            Kind::BlockEnd => self.end_marked(thread, meaning, out),
+            Kind::Name => self.name_memory(piece.address, record.value),
             Kind::LeftOut => self.left_out += record.value,
             Kind::Thread => {}
         }
@@ -147,16 +153,24 @@ impl Converter {
         }
     }
 
-    fn meaning(&mut self, site: u32) -> Meaning {
-        match self.meanings.get(site) {
-            Some(meaning) => meaning,
-            None => {
-                let found = meaning::find(&mut self.tables, &self.setup, sites::get(site));
-                let meaning = Meaning { number: site, ..found };
-                self.meanings.set(meaning);
-                meaning
-            }
+    fn meaning(&mut self, thread: ThreadId, site: u32) -> Meaning {
+        let meaning = self.meanings.get(site).unwrap_or_else(|| {
+            let found = meaning::find(&mut self.tables, &self.setup, sites::get(site));
+            self.meanings.set(Meaning { number: site, ..found })
+        });
+        let is_activation = matches!(meaning.kind, Kind::Enter | Kind::Leave);
+        if !meaning.is_transparent || is_activation || meaning.is_stream {
+            return meaning;
         }
+        let caller = self.stacks.0.get(thread.index()).map_or(0, activations::Stack::caller);
+        if caller == 0 {
+            return meaning;
+        }
+        self.meanings.called_from(site, caller).unwrap_or_else(|| {
+            let own = (meaning, sites::get(site));
+            let found = meaning::find_called(&mut self.tables, &self.setup, own, caller);
+            self.meanings.set_called(caller, found)
+        })
     }
 }
 

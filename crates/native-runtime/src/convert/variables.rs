@@ -33,6 +33,9 @@ impl Converter {
         write: bool,
         out: &mut Writer<File>,
     ) {
+        if meaning.is_stream {
+            return;
+        }
         self.show_activations(thread, out);
         let access = Self::access_of(meaning.kind);
         let (word, offset) = (piece.address >> 3, (piece.address & 7) as u8);
@@ -72,7 +75,7 @@ impl Converter {
             false => Op::Read { var: id, access, known, value },
         };
         let event = Event::new(thread, op, meaning.site);
-        out.push(&self.tables, &event, self.meanings.memo(meaning.number));
+        out.push(&self.tables, &event, self.meanings.memo(&meaning));
     }
 
     fn value(&mut self, bytes: u64, size: u8, values: Values) -> Value {
@@ -210,7 +213,13 @@ impl Converter {
         member: MemberId,
         values: Values,
     ) -> VarId {
-        let id = self.tables.vars.push(name);
+        // Memory is used again, and divided: what is another variable has another name.
+        let times = self.names.entry(name.to_owned()).or_default();
+        *times += 1;
+        let id = match *times {
+            1 => self.tables.vars.push(name),
+            times => self.tables.vars.push(&format!("{name} ({times})")),
+        };
         let facts = VarFacts::new(values.kind, None).with_place(role, owner, member);
         self.tables.set_var_facts(id, facts);
         id

@@ -8,6 +8,7 @@ use libc::{pid_t, pthread_t};
 
 use super::real;
 use crate::abi::stub;
+use crate::inside::Inside;
 use crate::signals::{self, handlers};
 use crate::{run, turn};
 
@@ -46,7 +47,32 @@ extern "C" fn kill_process(process: pid_t, signal: c_int, pc: usize) -> c_int {
     if process != 0 && process.unsigned_abs() != std::process::id() {
         return unsafe { real::kill(process, signal) };
     }
-    handlers::send(signal, pc, || unsafe { real::kill(process, signal) })
+    let receiver = handlers::of(signal).and_then(|_| receiver(signal)).filter(|_| process > 0);
+    handlers::send(signal, pc, || match receiver {
+        Some(thread) => {
+            let arguments = [process as usize, thread as usize, signal as usize, 0, 0, 0];
+            unsafe { real::raw_syscall(libc::SYS_tgkill, arguments) as c_int }
+        }
+        None => unsafe { real::kill(process, signal) },
+    })
+}
+
+/// The system gives a signal for the process to any thread that takes it, as it happens. Here that is always the first one.
+fn receiver(signal: c_int) -> Option<i32> {
+    let _inside = Inside::enter()?;
+    run::current()?;
+    let takes = |tid: &i32| {
+        let status = std::fs::read_to_string(format!("/proc/self/task/{tid}/status"));
+        let status = status.unwrap_or_default();
+        let field = |name: &str| {
+            status.lines().find_map(|line| line.strip_prefix(name)).map_or("", str::trim)
+        };
+        let is_alive = !field("State:").is_empty() && !field("State:").starts_with(['Z', 'X']);
+        let blocked = u64::from_str_radix(field("SigBlk:"), 16).unwrap_or(u64::MAX);
+        is_alive && blocked & 1 << (signal - 1) == 0
+    };
+    let first = std::process::id() as i32;
+    std::iter::once(first).chain(super::threads::system_numbers()).find(takes)
 }
 
 extern "C" fn kill_thread(thread: pthread_t, signal: c_int, pc: usize) -> c_int {

@@ -5,6 +5,7 @@
 //! that is released in the middle goes on correctly.
 
 mod condition;
+mod containers;
 mod exits;
 mod files;
 mod futex;

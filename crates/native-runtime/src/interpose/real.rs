@@ -58,6 +58,7 @@ macro_rules! real {
     ($(fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? $(= $version:literal)?;)*) => {$(
         /// # Safety
         /// That of the function of the C library with this name.
+        #[allow(non_snake_case, reason = "C++ has names as the linker knows them")]
         pub(crate) unsafe fn $name($($argument: $type),*) $(-> $result)? {
             static CELL: AtomicUsize = AtomicUsize::new(0);
             const NAME: &CStr = match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
@@ -129,6 +130,11 @@ real! {
     fn __cxa_guard_acquire(guard: *mut u64) -> c_int;
     fn __cxa_guard_release(guard: *mut u64);
     fn __cxa_guard_abort(guard: *mut u64);
+    fn _ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(left: bool, node: *mut c_void, parent: *mut c_void, header: *mut c_void) -> ();
+    fn _ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_(node: *mut c_void, header: *mut c_void) -> *mut c_void;
+    fn _ZNSt8__detail15_List_node_base7_M_hookEPS0_(node: *mut c_void, position: *mut c_void) -> ();
+    fn _ZNSt8__detail15_List_node_base9_M_unhookEv(node: *mut c_void) -> ();
+    fn _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(node: *mut c_void, first: *mut c_void, last: *mut c_void) -> ();
     fn mmap(at: *mut c_void, bytes: size_t, access: c_int, flags: c_int, file: c_int, offset: off_t) -> *mut c_void;
     fn munmap(at: *mut c_void, bytes: size_t) -> c_int;
     fn mremap(at: *mut c_void, old: size_t, new: size_t, flags: c_int, to: *mut c_void) -> *mut c_void;

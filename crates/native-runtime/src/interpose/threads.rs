@@ -15,7 +15,7 @@ use super::real;
 use super::time::deadline_of;
 use crate::abi::{cancellable, stub};
 use crate::host::{NativeThread, ThreadFacts};
-use crate::inside::Inside;
+use crate::inside::{Inside, clean_stack};
 use crate::sites::Kind;
 use crate::{cancel, probe, run, symbols, turn, watchdog};
 
@@ -82,6 +82,13 @@ extern "C" fn thread_ends(round: *mut c_void) {
     if let Some(me) = run.control.present(()) {
         owner_died(run, me);
     }
+    // What a handler did from now on would not be recorded. The system gives the signal to another thread.
+    // SAFETY: a set is plain memory; the calls take it by address.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        real::pthread_sigmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut());
+    }
     run.control.ended((), |_| None);
     // The next thread waits until this one is gone, so from here on nothing waits for the runtime.
     if LIVE.fetch_sub(1, Relaxed) == 1 && watchdog::is_last_thread() {
@@ -94,6 +101,8 @@ extern "C" fn thread_ends(round: *mut c_void) {
 
 extern "C-unwind" fn enter(begin: *mut c_void) -> *mut c_void {
     let (start, argument) = begin_thread(begin);
+    // Also what lies deeper than the runtime usually goes: a replay begins threads in another way.
+    clean_stack::<8192>();
     start(argument)
 }
 
@@ -174,6 +183,13 @@ fn find(handle: pthread_t) -> Option<(ThreadId, usize)> {
     let threads = THREADS.lock();
     let known = threads.iter().find(|known| known.0 == handle)?;
     Some((known.1, known.2.number))
+}
+
+/// The system's numbers of the threads that were started, in that order.
+pub(super) fn system_numbers() -> Vec<i32> {
+    let threads = THREADS.lock();
+    let numbers = threads.iter().map(|known| known.2.tid.load(Relaxed));
+    numbers.filter(|&tid| tid != 0).collect()
 }
 
 fn known_facts(handle: pthread_t) -> Option<Arc<ThreadFacts>> {

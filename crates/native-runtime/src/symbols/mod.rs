@@ -123,6 +123,10 @@ pub(crate) fn name_of_memory(address: usize) -> String {
 }
 
 fn demangled(name: &str) -> String {
+    // Else a function of C that is called `w` would be `wchar_t`.
+    if !["_Z", "_R", "__Z"].iter().any(|prefix| name.starts_with(prefix)) {
+        return name.to_owned();
+    }
     addr2line::demangle_auto(name.into(), None).into_owned()
 }
 

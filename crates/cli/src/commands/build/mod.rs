@@ -4,11 +4,16 @@ pub mod args;
 
 use untorn_native::compile::{self, Language};
 
-use crate::exit::{CliError, Result};
+use crate::console::Console;
+use crate::exit::Result;
 use args::BuildArgs;
 
 /// The exit code is that of the compiler.
 pub fn compile(language: Language, build: &BuildArgs) -> Result<u8> {
+    if build.arguments.iter().any(|argument| argument == compile::PRINT_HEADER) {
+        Console::plain().put(compile::HEADER)?;
+        return Ok(0);
+    }
     let code = compile::run(language, &build.arguments)?;
     Ok(u8::try_from(code).unwrap_or(1))
 }
@@ -19,7 +24,8 @@ pub fn cargo(build: &BuildArgs) -> Result<u8> {
     Ok(u8::try_from(code).unwrap_or(1))
 }
 
-/// If it starts, it does not come back: the tool takes our place.
-pub fn make(build: &BuildArgs) -> CliError {
-    compile::build("make", &build.arguments).into()
+/// The exit code is that of make.
+pub fn make(build: &BuildArgs) -> Result<u8> {
+    let code = compile::build("make", &build.arguments)?;
+    Ok(u8::try_from(code).unwrap_or(1))
 }

@@ -86,6 +86,9 @@ const UNDIRECTED_EVERY: u32 = 4;
 /// If so many runs failed and none ended well, it is time to see what the program does alone.
 const ENOUGH_FAILURES: u32 = 3;
 
+/// The part of the time in which the first runs have to begin, once there are targets.
+const INITIAL_SHARE: u32 = 4;
+
 /// Targets that were not reached may be tried so many times as often when nothing else is left to do.
 const MAX_GROWTH: u32 = 4;
 
@@ -210,7 +213,7 @@ impl<'a> Exploration<'a> {
 
     fn run_loop(&mut self) -> Result<(), ExploreError> {
         let mut initial = self.options.initial.clone().into_iter().map(NextRun::without_target);
-        while !self.is_over() {
+        while !self.is_over() && !self.is_time_for_targets() {
             let requests: Vec<NextRun> = initial.by_ref().take(self.options.jobs.max(1)).collect();
             if requests.is_empty() {
                 break;
@@ -226,6 +229,13 @@ impl<'a> Exploration<'a> {
             self.make_runs(requests)?;
         }
         Ok(())
+    }
+
+    /// Whether runs are so long that those that were to come first would leave no time for targets. The policies of the
+    /// others have their turn later. Parts of one work all make the same first runs.
+    fn is_time_for_targets(&self) -> bool {
+        let is_long = self.budget.elapsed() > self.budget.time() / INITIAL_SHARE;
+        is_long && self.options.shard.count <= 1 && self.has_predictions()
     }
 
     /// Whether one violation alone was looked for, and was found.

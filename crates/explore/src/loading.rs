@@ -25,7 +25,7 @@ use crate::tracked_calls::{TrackedCalls, Tracker};
 pub const MAX_WHOLE: usize = 1_000_000;
 
 /// Shared events of one run that fit into memory (about 2 GB with all that is made of them).
-const MAX_SHARED: usize = 24_000_000;
+const MAX_SHARED: usize = 16_000_000;
 
 /// What of a trace counts, and as what.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use crate::run::Run;
 /// Runs whose traces stay in memory.
 const MAX_KEPT: usize = 8;
 
-/// Events of all of them together, about 2 GB; the last run stays in any case.
-const MAX_EVENTS: usize = 24_000_000;
+/// Events of all of them together, about 1 GB; the last run stays in any case.
+const MAX_EVENTS: usize = 12_000_000;
 
 /// The position of a run in the order in which runs were kept.
 pub(crate) type RunIndex = usize;

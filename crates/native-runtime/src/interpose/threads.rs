@@ -124,10 +124,10 @@ fn begin_thread(begin: *mut c_void) -> (Start, *mut c_void) {
 }
 
 /// After the function at which it starts; the second one of its kind is `worker#2`.
-fn name_of(start: Start) -> String {
+fn name_of(start: usize) -> String {
     // The standard library of Rust starts all of its threads by one function, which says nothing.
     let is_meaningful = |name: &String| !name.contains("std::sys::");
-    let name = symbols::function_at(start as usize).filter(is_meaningful);
+    let name = symbols::function_at(start).filter(is_meaningful);
     let name = name.unwrap_or_else(|| "thread".to_owned());
     let mut names = NAMES.lock();
     let number = names.get_or_insert_default().entry(name.clone()).or_default();
@@ -140,6 +140,17 @@ extern "C" fn create(
     attributes: *const pthread_attr_t,
     start: Start,
     argument: *mut c_void,
+    pc: usize,
+) -> c_int {
+    create_named(thread, attributes, (start, argument), start as usize, pc)
+}
+
+/// Starts a thread that is called after a function.
+fn create_named(
+    thread: *mut pthread_t,
+    attributes: *const pthread_attr_t,
+    (start, argument): (Start, *mut c_void),
+    named_after: usize,
     pc: usize,
 ) -> c_int {
     let turn = turn::take(pc).filter(|turn| turn.before(Kind::Thread, 0));
@@ -158,7 +169,7 @@ extern "C" fn create(
     });
     LIVE.fetch_add(1, Relaxed);
     let own = NativeThread(Arc::clone(&facts));
-    let child = turn.control().fork((), turn.me, &name_of(start), own, false);
+    let child = turn.control().fork((), turn.me, &name_of(named_after), own, false);
     let begin = Box::into_raw(Box::new(Begin { start, argument, facts: Arc::clone(&facts) }));
     // SAFETY: as the program promises; the description lives until the new thread takes it.
     let result = unsafe { real::pthread_create(thread, attributes, enter, begin.cast()) };
@@ -351,7 +362,8 @@ extern "C" fn create_c11(
     pc: usize,
 ) -> c_int {
     let begin = Box::into_raw(Box::new(C11Begin { start, argument }));
-    let result = create(thread, std::ptr::null(), enter_c11, begin.cast(), pc);
+    let body: (Start, *mut c_void) = (enter_c11, begin.cast());
+    let result = create_named(thread, std::ptr::null(), body, start as usize, pc);
     super::mutex::c11(result)
 }
 

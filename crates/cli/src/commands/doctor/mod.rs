@@ -50,14 +50,26 @@ fn tell(facts: &[InstallationLine], recorded: &RecordedTrace, done: &RunResult) 
     for fact in facts {
         line(fact.about, fact.text.clone());
     }
-    line("agent", done.fault.clone().unwrap_or_else(|| "attached".to_owned()));
+    let is_native = recorded.meta.front_end == untorn_native::NAME;
+    line(
+        if is_native { "runtime" } else { "agent" },
+        done.fault.clone().unwrap_or_else(|| "attached".to_owned()),
+    );
     line("program", format!("ended with {}", done.exit));
     let (events, threads) = (count(recorded.events, "event"), count(recorded.threads, "thread"));
     line("seen", format!("{events} of {threads}"));
     let (methods, classes) =
         (summary.coverage.application_methods, summary.coverage.application_classes);
     let own = format!("{} in {}", count(methods, "method"), count(classes, "class"));
-    line("", format!("{own} of the application, {} of the JDK", summary.coverage.library_classes));
+    line(
+        "",
+        match is_native {
+            true => count(methods, "function"),
+            false => {
+                format!("{own} of the application, {} of the JDK", summary.coverage.library_classes)
+            }
+        },
+    );
     let mut hidden: Vec<String> = done.unseen.iter().map(ToString::to_string).collect();
     hidden.extend(done.notes.iter().cloned());
     if hidden.is_empty() {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use untorn_frontend::{ExitKind, Output, RecordedTrace, RunOptions, RunResult, termination};
 use untorn_report::phrasing::count;
-use untorn_trace::Followed;
+use untorn_trace::{Coverage, Followed};
 
 use crate::console;
 use crate::exit::{self, CliError, Result};
@@ -80,15 +80,7 @@ fn summary(trace: &Path, done: &RunResult, elapsed: Duration) -> String {
         count(meta.threads, "thread"),
         trace.display(),
     );
-    let _ = writeln!(
-        out,
-        "  {} in {} of the application, {} of the JDK; {} and {} skipped",
-        count(coverage.application_methods, "method"),
-        count(coverage.application_classes, "class"),
-        count(coverage.library_classes, "class"),
-        count(coverage.skipped_classes, "class"),
-        count(coverage.skipped_methods, "method"),
-    );
+    let _ = writeln!(out, "  {}", covered(coverage, meta.meta.front_end == untorn_native::NAME));
     for line in &coverage.skipped {
         let _ = writeln!(out, "    skipped {line}");
     }
@@ -96,6 +88,21 @@ fn summary(trace: &Path, done: &RunResult, elapsed: Duration) -> String {
         writeln!(out, "  {}; the program ended with {}", count(summary.turns, "turn"), done.exit);
     warnings(&mut out, &meta, done);
     out
+}
+
+/// What of the program was seen, in the words of its language.
+fn covered(coverage: &Coverage, is_native: bool) -> String {
+    if is_native {
+        return format!("{} seen", count(coverage.application_methods, "function"));
+    }
+    format!(
+        "{} in {} of the application, {} of the JDK; {} and {} skipped",
+        count(coverage.application_methods, "method"),
+        count(coverage.application_classes, "class"),
+        count(coverage.library_classes, "class"),
+        count(coverage.skipped_classes, "class"),
+        count(coverage.skipped_methods, "method"),
+    )
 }
 
 /// Everything that makes the trace less than it seems.

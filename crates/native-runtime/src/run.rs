@@ -3,8 +3,8 @@
 use std::ffi::{c_char, c_int};
 use std::fs::File;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use untorn_native_protocol::{Config, ConfigError, PRELOAD, VARIABLE};
 use untorn_runtime::{
@@ -54,6 +54,9 @@ enum StartError {
     #[error("the system starts no thread")]
     Thread,
 }
+
+/// Its address is left on the stacks of the program, and so must be the same in a run and its replay.
+static PLACE: OnceLock<Run> = OnceLock::new();
 
 static RUN: AtomicPtr<Run> = AtomicPtr::new(std::ptr::null_mut());
 
@@ -121,8 +124,7 @@ fn start(path: &Path) -> Result<(), StartError> {
     let scheduler = scheduler(&config.spec, replay);
     let writer = Arc::clone(&recorder);
     let control = Control::new(NativeHost::new(), scheduler, recorder, thread_names, settings);
-    let run: &'static Run =
-        Box::leak(Box::new(Run { control, config, input, timed: AtomicUsize::new(0) }));
+    let run = PLACE.get_or_init(|| Run { control, config, input, timed: AtomicUsize::new(0) });
     watchdog::spawn(move || writer.write_all(file, converter)).ok_or(StartError::Thread)?;
     watchdog::spawn(move || watchdog::watch(run)).ok_or(StartError::Thread)?;
     RUN.store(std::ptr::from_ref(run).cast_mut(), Ordering::Release);

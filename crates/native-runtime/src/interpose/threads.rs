@@ -142,10 +142,14 @@ extern "C" fn create(
     argument: *mut c_void,
     pc: usize,
 ) -> c_int {
-    create_named(thread, attributes, (start, argument), start as usize, pc)
+    let result = create_named(thread, attributes, (start, argument), start as usize, pc);
+    // Its frame had addresses of ours, too.
+    clean_stack::<2048>();
+    result
 }
 
 /// Starts a thread that is called after a function.
+#[inline(never)]
 fn create_named(
     thread: *mut pthread_t,
     attributes: *const pthread_attr_t,
@@ -364,6 +368,7 @@ extern "C" fn create_c11(
     let begin = Box::into_raw(Box::new(C11Begin { start, argument }));
     let body: (Start, *mut c_void) = (enter_c11, begin.cast());
     let result = create_named(thread, std::ptr::null(), body, start as usize, pc);
+    clean_stack::<2048>();
     super::mutex::c11(result)
 }
 

@@ -11,6 +11,7 @@
 //! they do not return otherwise. The reason of a benign one is true of its trace.
 
 mod contents;
+mod knew;
 
 use rustc_hash::FxHashSet;
 use untorn_predict::{At, BlockId, History, Origin, Pattern};
@@ -59,6 +60,9 @@ pub enum Benign {
     PutBack,
     /// It is about fields inside of objects of the language's library, and nothing shows.
     LibraryInsides,
+    /// A critical section that overwrote a value had seen what else came with it, and the value that was read before had
+    /// no part in it.
+    SawTheChange,
     /// A critical section was interrupted, and some serial order gives the same values.
     Serial,
     /// A critical section was interrupted, and it could not be decided whether some serial order gives the values.
@@ -130,13 +134,20 @@ impl Assessment<'_> {
     fn benign(&self) -> Option<Benign> {
         let is_inferred = self.key.origin == Origin::Inferred;
         let is_composed = self.judged.composed.is_some();
-        let patterns: [(Benign, bool); 4] = [
+        let patterns: [(Benign, bool); 5] = [
             (Benign::SameValue, self.changes_nothing()),
             (
                 Benign::SameContents,
                 contents::may_be_same(self) && self.in_whole_run(contents::are_same),
             ),
             (Benign::PutBack, self.is_put_back() && self.in_whole_run(|own| own.is_put_back())),
+            (
+                Benign::SawTheChange,
+                is_inferred
+                    && !is_composed
+                    && knew::saw_the_change(self)
+                    && self.in_whole_run(knew::saw_the_change),
+            ),
             (
                 Benign::LibraryInsides,
                 is_inferred && !is_composed && self.key.facts.is_library && !self.is_lost_update(),

@@ -56,6 +56,7 @@ fn pattern(why: Benign) -> BenignPattern {
         Benign::SameContents => BenignPattern::SameContents,
         Benign::PutBack => BenignPattern::PutBack,
         Benign::LibraryInsides => BenignPattern::LibraryInsides,
+        Benign::SawTheChange => BenignPattern::SawTheChange,
         Benign::Serial => BenignPattern::Serial,
         Benign::Undecided => BenignPattern::Undecided,
     }

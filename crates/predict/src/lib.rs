@@ -63,6 +63,6 @@ pub use answer::{Answer, Engine, Reordering, Strength, UndecidedCause};
 pub use deadline::Deadline;
 pub use facts::HistoryIndex;
 pub use goal::{Goal, Pattern};
-pub use history::{At, Block, BlockId, History, HistoryError, Lifted, Origin};
+pub use history::{At, Block, BlockId, History, HistoryError, Lifted, Origin, ReadFrom, Section};
 pub use outline::Outline;
 pub use world::SuffixReordering;

@@ -41,6 +41,7 @@ pub enum BenignPattern {
     SameContents,
     PutBack,
     LibraryInsides,
+    SawTheChange,
     Serial,
     Undecided,
 }
@@ -58,6 +59,9 @@ impl BenignPattern {
             }
             Self::LibraryInsides => {
                 "it is about fields inside of library objects, and nothing shows outside"
+            }
+            Self::SawTheChange => {
+                "the critical section that overwrote the value had seen the change, and went by it"
             }
             Self::Serial => "some serial order of the critical sections gives the same values",
             Self::Undecided => {

@@ -65,6 +65,12 @@ fn a_lock_made_of_a_flag_lets_two_in() {
     finds("SpinLock");
 }
 
+/// What was looked at decides what is written, in another critical section.
+#[test]
+fn a_list_loses_its_last_job() {
+    finds("JobListTail");
+}
+
 #[test]
 fn a_lazy_initialiser_makes_two() {
     finds("CheckThenAct");

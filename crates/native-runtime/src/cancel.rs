@@ -2,7 +2,7 @@
 //!
 //! The C library ends such a thread by unwinding its stack, which must not have frames of ours on it. So a function at
 //! which a thread can be cancelled comes back early, and its stub, which is no function of Rust, calls the C library.
-//! See [`cancellable`](crate::abi::cancellable).
+//! See [`cancellable`].
 
 use std::cell::Cell;
 use std::ffi::c_int;

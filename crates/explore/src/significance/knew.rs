@@ -8,13 +8,13 @@ use untorn_trace::{ObjectId, Op, Value, ValueKind, VarId};
 
 use super::Assessment;
 
-/// Whether the write went by what the other thread had done, and not by what the block had read before:
+/// Whether the write went by what others had done, and not by what the block had read before:
 ///
-/// * it is in a critical section of its own, and so is the write of the other thread, of the same lock;
-/// * this section read something else that the other thread's section had written;
+/// * it is in a critical section of its own, and the read is in an earlier one of the same lock;
+/// * its section read something else that another thread had changed since, in a critical section of that lock;
 /// * it read the value that it wrote from somewhere;
-/// * what the block had read before is an object, and the thread did nothing with it but compare it: it neither accessed
-///   a part of it, though parts of it are known, nor stored it; and there was an object after the other thread, too.
+/// * what the block had read before is an object, and nothing of it was used: see [`is_used`]. There was an object after
+///   the other thread, too.
 pub(super) fn saw_the_change(assessment: &Assessment<'_>) -> bool {
     let ([read, write], [_, intruder]) = (assessment.instance.own, assessment.instance.other);
     if !assessment.is_lost_update() || !is_object(assessment, assessment.var(write)) {
@@ -24,14 +24,16 @@ pub(super) fn saw_the_change(assessment: &Assessment<'_>) -> bool {
     let (Some(before), Some(after)) = (object(history, read), object(history, intruder)) else {
         return false;
     };
-    before != after
-        && sections_around(history, write).filter(|own| own.enter > read).any(|own| {
-            sections_around(history, intruder)
-                .filter(|other| other.lock == own.lock)
-                .any(|other| goes_by(assessment, own, other))
+    let is_own_operation = |look: &Section| {
+        let left = look.leave.filter(|&left| left < intruder);
+        let mut own = sections_around(history, write).filter(|own| own.lock == look.lock);
+        left.is_some_and(|left| {
+            own.any(|own| goes_by(assessment, own)) && !is_used(assessment, before, left)
         })
+    };
+    before != after
+        && sections_around(history, read).any(is_own_operation)
         && has_parts(assessment, before)
-        && !uses(assessment, before)
 }
 
 fn is_object(assessment: &Assessment<'_>, var: VarId) -> bool {
@@ -54,20 +56,20 @@ fn sections_around(history: &History, at: At) -> impl Iterator<Item = &Section> 
     history.sections().iter().filter(is_around)
 }
 
-/// Whether a critical section read, before it wrote, what the other one had written to another variable, and the value
-/// that it wrote.
-fn goes_by(assessment: &Assessment<'_>, own: &Section, other: &Section) -> bool {
-    let (history, [_, write]) = (assessment.history(), assessment.instance.own);
+/// Whether the critical section of the write read before it what another thread had changed since the block looked, in a
+/// critical section of the same lock; and the value that it wrote.
+fn goes_by(assessment: &Assessment<'_>, own: &Section) -> bool {
+    let (history, [read, write]) = (assessment.history(), assessment.instance.own);
     let (var, written) = (assessment.var(write), history.event(write).value());
-    let is_other_s = |at: At| {
-        let is_inside = other.enter < at && other.leave.is_none_or(|leave| at < leave);
-        is_inside && history.event(at).thread == other.thread
+    let is_news = |from: At| {
+        let is_guarded = || sections_around(history, from).any(|other| other.lock == own.lock);
+        from > read && history.event(from).thread != own.thread && is_guarded()
     };
     let (mut saw, mut found_value) = (false, false);
     for at in between(history, own.enter, write) {
         let Op::Read { var: of, .. } = history.event(at).op else { continue };
         if of != var {
-            saw |= matches!(history.read_from(at), ReadFrom::Write(from) if is_other_s(from));
+            saw |= matches!(history.read_from(at), ReadFrom::Write(from) if is_news(from));
             found_value |= is_object(assessment, of) && history.event(at).value() == written;
         }
     }
@@ -95,15 +97,18 @@ fn has_parts(assessment: &Assessment<'_>, object: Value) -> bool {
     id.is_some() && vars.any(|var| Some(owner(assessment, var)) == id)
 }
 
-/// Whether the thread accessed a part of an object between its read and its write, or stored it.
-fn uses(assessment: &Assessment<'_>, object: Value) -> bool {
+/// Whether something of the object that was read came out of the critical section that ends at `left`: the thread read a
+/// part of it, or, later than that, accessed a part, stored it, or found it again somewhere. What the section itself
+/// changes is of no use to anybody but those who enter one.
+fn is_used(assessment: &Assessment<'_>, object: Value, left: At) -> bool {
     let (history, [read, write]) = (assessment.history(), assessment.instance.own);
-    between(history, read, write).any(|at| match history.event(at).op {
-        Op::Read { var, .. } => Some(owner(assessment, var)) == id_of(object),
-        Op::Write { var, .. } => {
-            Some(owner(assessment, var)) == id_of(object)
-                || is_object(assessment, var) && history.event(at).value() == Some(object)
+    between(history, read, write).any(|at| {
+        let is_it = |var| is_object(assessment, var) && history.event(at).value() == Some(object);
+        let is_part = |var| Some(owner(assessment, var)) == id_of(object);
+        match history.event(at).op {
+            Op::Read { var, .. } => is_part(var) || at > left && is_it(var),
+            Op::Write { var, .. } => at > left && (is_part(var) || is_it(var)),
+            _ => false,
         }
-        _ => false,
     })
 }

@@ -145,7 +145,7 @@ impl Assessment<'_> {
                 Benign::SawTheChange,
                 is_inferred
                     && !is_composed
-                    && knew::saw_the_change(self)
+                    && knew::replaced_object(self).is_some()
                     && self.in_whole_run(knew::saw_the_change),
             ),
             (

@@ -13,27 +13,30 @@ use super::Assessment;
 /// * it is in a critical section of its own, and the read is in an earlier one of the same lock;
 /// * its section read something else that another thread had changed since, in a critical section of that lock;
 /// * it read the value that it wrote from somewhere;
-/// * what the block had read before is an object, and nothing of it was used: see [`is_used`]. There was an object after
+/// * what the block had read before is an object, and nothing of it was used: see [`Look::is_used`]. There was an object after
 ///   the other thread, too.
 pub(super) fn saw_the_change(assessment: &Assessment<'_>) -> bool {
+    let Some(before) = replaced_object(assessment) else { return false };
     let ([read, write], [_, intruder]) = (assessment.instance.own, assessment.instance.other);
-    if !assessment.is_lost_update() || !is_object(assessment, assessment.var(write)) {
-        return false;
-    }
     let history = assessment.history();
-    let (Some(before), Some(after)) = (object(history, read), object(history, intruder)) else {
-        return false;
+    let is_own_operation = |section: &Section| {
+        let Some(left) = section.leave.filter(|&left| left < intruder) else { return false };
+        let mut own = sections_around(history, write).filter(|own| own.lock == section.lock);
+        let look = Look { assessment, object: before, section, left };
+        own.any(|own| goes_by(assessment, own)) && !look.is_used()
     };
-    let is_own_operation = |look: &Section| {
-        let left = look.leave.filter(|&left| left < intruder);
-        let mut own = sections_around(history, write).filter(|own| own.lock == look.lock);
-        left.is_some_and(|left| {
-            own.any(|own| goes_by(assessment, own)) && !is_used(assessment, before, left)
-        })
-    };
-    before != after
-        && sections_around(history, read).any(is_own_operation)
-        && has_parts(assessment, before)
+    sections_around(history, read).any(is_own_operation) && has_parts(assessment, before)
+}
+
+/// The object that the block read, if another thread put another one in its place.
+pub(super) fn replaced_object(assessment: &Assessment<'_>) -> Option<Value> {
+    let ([read, write], [_, intruder]) = (assessment.instance.own, assessment.instance.other);
+    let is_of_objects = is_object(assessment, assessment.var(write));
+    let history = assessment.history();
+    let [before, after] = [read, intruder].map(|at| object(history, at));
+    before.filter(|_| {
+        assessment.is_lost_update() && is_of_objects && after.is_some() && before != after
+    })
 }
 
 fn is_object(assessment: &Assessment<'_>, var: VarId) -> bool {
@@ -97,18 +100,63 @@ fn has_parts(assessment: &Assessment<'_>, object: Value) -> bool {
     id.is_some() && vars.any(|var| Some(owner(assessment, var)) == id)
 }
 
-/// Whether something of the object that was read came out of the critical section that ends at `left`: the thread read a
-/// part of it, or, later than that, accessed a part, stored it, or found it again somewhere. What the section itself
-/// changes is of no use to anybody but those who enter one.
-fn is_used(assessment: &Assessment<'_>, object: Value, left: At) -> bool {
-    let (history, [read, write]) = (assessment.history(), assessment.instance.own);
-    between(history, read, write).any(|at| {
-        let is_it = |var| is_object(assessment, var) && history.event(at).value() == Some(object);
-        let is_part = |var| Some(owner(assessment, var)) == id_of(object);
-        match history.event(at).op {
-            Op::Read { var, .. } => is_part(var) || at > left && is_it(var),
-            Op::Write { var, .. } => at > left && (is_part(var) || is_it(var)),
+/// The first critical section of the block, which read the object.
+struct Look<'r> {
+    assessment: &'r Assessment<'r>,
+    object: Value,
+    section: &'r Section,
+    left: At,
+}
+
+impl Look<'_> {
+    /// Whether something of the object came out of this section before the write: the thread read a part of it, or used
+    /// it later. What the section changes is of no use to anybody but those who enter one.
+    fn is_used(&self) -> bool {
+        let (history, [read, write]) = (self.assessment.history(), self.assessment.instance.own);
+        between(history, read, write).any(|at| match history.event(at).op {
+            Op::Read { var, .. } if at < self.left => self.is_part(var),
+            Op::Read { var, .. } => {
+                self.is_part(var) && !self.is_found_anew(at)
+                    || self.is_object_at(at, var) && self.is_kept(at)
+            }
+            Op::Write { var, .. } if at > self.left => {
+                (self.is_part(var) || self.is_object_at(at, var)) && !self.is_found_anew(at)
+            }
             _ => false,
-        }
-    })
+        })
+    }
+
+    fn is_part(&self, var: VarId) -> bool {
+        Some(owner(self.assessment, var)) == id_of(self.object)
+    }
+
+    /// Whether an access has the object as its value.
+    fn is_object_at(&self, at: At, var: VarId) -> bool {
+        let value = self.assessment.history().event(at).value();
+        is_object(self.assessment, var) && value == Some(self.object)
+    }
+
+    /// Whether a read finds what this section has put there.
+    fn is_kept(&self, at: At) -> bool {
+        let history = self.assessment.history();
+        let is_own = |from: At| {
+            history.event(from).thread == self.section.thread
+                && self.assessment.instance.own[0] < from
+                && from < self.left
+        };
+        matches!(history.read_from(at), ReadFrom::Write(from) if is_own(from))
+    }
+
+    /// Whether an access is in a critical section of the lock that has found the object by itself.
+    fn is_found_anew(&self, at: At) -> bool {
+        let history = self.assessment.history();
+        let mut sections = sections_around(history, at);
+        let Some(section) = sections.find(|section| section.lock == self.section.lock) else {
+            return false;
+        };
+        between(history, section.enter, at).any(|earlier| match history.event(earlier).op {
+            Op::Read { var, .. } => self.is_object_at(earlier, var) && !self.is_kept(earlier),
+            _ => false,
+        })
+    }
 }

@@ -66,7 +66,7 @@ pub fn sections(first: &str, second: &str) -> String {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Find what can be torn in a Java program, make it happen, prove it, keep it for replay
+    /// Find what can be torn in a program, make it happen, prove it, keep it for replay
     Check(Box<CheckArgs>),
     /// After a fix: chase one violation of a report again, and nothing else
     Verify(VerifyArgs),
@@ -78,9 +78,9 @@ pub enum Command {
     Compare(CompareArgs),
     /// List calls in class files that look meant to be one step and are not
     Compose(ComposeArgs),
-    /// Run a Java program, schedule its threads, and keep an exact trace
+    /// Run a program, schedule its threads, and keep an exact trace
     Record(RecordArgs),
-    /// Tell what of a Java program can be seen, and what cannot
+    /// Tell what of a program can be seen, and what cannot
     Doctor(DoctorArgs),
     /// Repeat a recorded run, event by event
     Replay(ReplayArgs),
